@@ -52,9 +52,9 @@ typedef struct lcp_schedule_kind {
     const char *(*unsupported)(const lcp_schedule_input *input);
     lcp_status (*build)(lcp_schedule *out, const lcp_schedule_input *input, lcp_error *err);
 } lcp_schedule_kind;
-extern const lcp_schedule_kind lcp_schedule_kinds[];
-extern const size_t lcp_schedule_kind_count;
-const lcp_schedule_kind *lcp_schedule_find(const char *name);
+size_t lcp_schedule_kind_count(void);
+const lcp_schedule_kind *lcp_schedule_kind_at(size_t index); /* index < count */
+const lcp_schedule_kind *lcp_schedule_find(const char *name); /* NULL if unknown */
 
 /* Durations of a pipeline: plain arrays, [stage * chunk_count + chunk]. */
 typedef struct lcp_durations {
