@@ -7,14 +7,14 @@
 /* Costs of one pipeline's chunks, evaluated once. */
 typedef struct lcp_pipeline_tables {
     int32_t chunk_count;
-    const lcp_chunk *chunks;     /* borrowed, [chunk_count] */
-    lcp_chunk_link *links;       /* [chunk_count] */
-    lcp_layer_cost *layers;      /* [chunk_count * class_count], chunk-major */
-    lcp_end_cost *embedding;     /* [chunk_count] */
-    lcp_end_cost *head;          /* [chunk_count] */
-    double *hop_seconds;         /* [chunk_count] */
-    int64_t max_padded_tokens;   /* largest chunk */
-    lcp_schedule schedule;       /* op.chunk is local here */
+    const lcp_chunk *chunks;   /* borrowed, [chunk_count] */
+    lcp_chunk_link *links;     /* [chunk_count] */
+    lcp_layer_cost *layers;    /* [chunk_count * class_count], chunk-major */
+    lcp_end_cost *embedding;   /* [chunk_count] */
+    lcp_end_cost *head;        /* [chunk_count] */
+    double *hop_seconds;       /* [chunk_count] */
+    int64_t max_padded_tokens; /* largest chunk */
+    lcp_schedule schedule;     /* op.chunk is local here */
 } lcp_pipeline_tables;
 lcp_status lcp_pipeline_tables_build(lcp_pipeline_tables *out, const lcp_cost *cost, const lcp_chunk *chunks,
                                      int32_t chunk_count, const lcp_schedule_kind *kind, lcp_error *err);
@@ -22,27 +22,28 @@ void lcp_pipeline_tables_dispose(lcp_pipeline_tables *tables);
 
 typedef struct lcp_partition_input {
     const lcp_cost *cost;
-    int32_t pipeline_count;                 /* dp */
-    const lcp_pipeline_tables *pipelines;   /* [pipeline_count] */
-    uint32_t policy_mask;                   /* bit (1 << policy): allowed; NONE may be absent (recompute full) */
-    bool uniform_recompute;                 /* same layer counts per policy on every stage and chunk */
-    bool equal_layers;                      /* stage sizes differ by at most one, larger ones first */
+    int32_t pipeline_count;               /* dp */
+    const lcp_pipeline_tables *pipelines; /* [pipeline_count] */
+    uint32_t policy_mask;                 /* bit (1 << policy): allowed; NONE may be absent (recompute full) */
+    bool uniform_recompute;               /* same layer counts per policy on every stage and chunk */
+    bool equal_layers;                    /* stage sizes differ by at most one, larger ones first */
     double gap_ratio;
-    double cutoff_seconds;                  /* stop early (bound only) once the lower bound reaches this */
-    int64_t max_rounds, max_nodes;          /* 0 = defaults */
-    const char *dump_lp_path;               /* final master as LP text, NULL = no */
+    double cutoff_seconds;         /* stop early (bound only) once the lower bound reaches this */
+    int64_t max_rounds, max_nodes; /* 0 = defaults */
+    const char *dump_lp_path;      /* final master as LP text, NULL = no */
 } lcp_partition_input;
 
 typedef struct lcp_partition {
-    bool found;                    /* decisions below are filled */
-    bool infeasible;               /* no layer split and recompute fits in memory */
-    int64_t missing_bytes;         /* when infeasible: how much more memory per device would do (upper estimate) */
+    bool found;            /* decisions below are filled */
+    bool infeasible;       /* no layer split and recompute fits in memory */
+    int64_t missing_bytes; /* when infeasible: how much more memory per device would do (upper estimate) */
     int32_t stage_count;
-    int32_t *stage_layers;         /* [stage_count] */
-    int32_t **recompute_counts;    /* [pipeline][((chunk * stage_count + stage) * class_count + class) * LCP_RECOMPUTE_COUNT + policy] */
+    int32_t *stage_layers;      /* [stage_count] */
+    int32_t **recompute_counts; /* [pipeline][((chunk * stage_count + stage) * class_count + class) *
+                                   LCP_RECOMPUTE_COUNT + policy] */
     int32_t pipeline_count;
-    double iteration_seconds;      /* replayed exactly */
-    double lower_bound_seconds;    /* for every split and recompute of these chunks in this order */
+    double iteration_seconds;   /* replayed exactly */
+    double lower_bound_seconds; /* for every split and recompute of these chunks in this order */
     int64_t lp_solves, mip_nodes, rounds;
 } lcp_partition;
 void lcp_partition_dispose(lcp_partition *partition);
