@@ -15,7 +15,6 @@ typedef struct lcp_chunking_input {
     int64_t min_slice_tokens;      /* interior cuts only at multiples of the slice alignment, slices at least this long */
     int64_t slice_alignment_tokens;/* offsets of cuts are multiples of this */
     bool columns_generated;        /* false: first-fit decreasing only (ablation) */
-    const char *dump_lp_path;      /* write the restricted master as LP text, NULL = no */
 } lcp_chunking_input;
 
 /* Chunks ordered by dp, then in forward order: slices of a sequence ascending, longest sequences first. */

@@ -30,7 +30,6 @@ typedef struct lcp_partition_input {
     double gap_ratio;
     double cutoff_seconds;         /* stop early (bound only) once the lower bound reaches this */
     int64_t max_rounds, max_nodes; /* 0 = defaults */
-    const char *dump_lp_path;      /* final master as LP text, NULL = no */
 } lcp_partition_input;
 
 typedef struct lcp_partition {
@@ -47,9 +46,6 @@ typedef struct lcp_partition {
     int64_t lp_solves, mip_nodes, rounds;
 } lcp_partition;
 void lcp_partition_dispose(lcp_partition *partition);
-
-/* Lower bound from the trivial paths alone (per stage: fill + busy + drain), layers relaxed, without any LP: cheap. */
-double lcp_partition_quick_bound(const lcp_partition_input *input);
 
 lcp_status lcp_partition_solve(lcp_partition *out, const lcp_partition_input *input, lcp_error *err);
 

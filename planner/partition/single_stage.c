@@ -1,0 +1,199 @@
+/* pp = 1: every chunk is alone in memory, so each is a knapsack: the cheapest layers to recompute that free its excess.
+ * The fractional optimum bounds it; whole layers come from the best pair of policies (one layer class) or from the
+ * repair by price. */
+#include "partition/solve_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* One step along the lower hull of (bytes freed, seconds) of a class: from one policy to the next richer one. */
+typedef struct hull_step {
+    double bytes, seconds; /* per layer */
+    double layers;
+} hull_step;
+
+static int by_price(const void *a, const void *b)
+{
+    const hull_step *x = a;
+    const hull_step *y = b;
+    double left = x->seconds * y->bytes;
+    double right = y->seconds * x->bytes;
+    return (left > right) - (left < right);
+}
+
+/* Hull steps of one class of one chunk, ascending in price. */
+static int32_t class_hull(const lcp_view *v, int32_t chunk, int32_t layer_class, hull_step *steps)
+{
+    size_t policies = lcp_view_cell(v, chunk, layer_class) * LCP_RECOMPUTE_COUNT;
+    int64_t bytes = 0;
+    double seconds = 0;
+    int32_t count = 0;
+    for (;;) {
+        double best = INFINITY;
+        int32_t next = -1;
+        for (int32_t q = 0; q < LCP_RECOMPUTE_COUNT; q++) {
+            int64_t more = v->freed_bytes[policies + (size_t)q] - bytes;
+            double slope =
+                more > 0 ? (v->extra_seconds[policies + (size_t)q] - seconds) / (double)more : (double)INFINITY;
+            if (slope < best) {
+                best = slope;
+                next = q;
+            }
+        }
+        if (next < 0) {
+            return count;
+        }
+        steps[count++] = (hull_step){.bytes = (double)(v->freed_bytes[policies + (size_t)next] - bytes),
+                                     .seconds = v->extra_seconds[policies + (size_t)next] - seconds,
+                                     .layers = lcp_view_layers(v, layer_class, 0, v->layers)};
+        bytes = v->freed_bytes[policies + (size_t)next];
+        seconds = v->extra_seconds[policies + (size_t)next];
+    }
+}
+
+/* Least seconds that free the excess, fractions of layers allowed; infinity if even everything is not enough. */
+static double fractional_seconds(const lcp_view *v, int32_t chunk, double excess)
+{
+    hull_step steps[LCP_MAX_LAYER_CLASSES * LCP_RECOMPUTE_COUNT];
+    int32_t count = 0;
+    for (int32_t c = 0; c < v->classes; c++) {
+        count += class_hull(v, chunk, c, &steps[count]);
+    }
+    qsort(steps, (size_t)count, sizeof steps[0], by_price);
+    double seconds = 0;
+    for (int32_t i = 0; i < count && excess > 0; i++) {
+        double layers = fmin(steps[i].layers, excess / steps[i].bytes);
+        seconds += layers * steps[i].seconds;
+        excess -= layers * steps[i].bytes;
+    }
+    return excess > 0.5 ? (double)INFINITY : seconds;
+}
+
+/* Layers of two policies that free the excess for the fewest seconds. */
+typedef struct pair {
+    int32_t policy[2], layers[2];
+    double seconds;
+} pair;
+
+static void consider_pair(pair *best, const lcp_view *v, size_t policies, int64_t excess, const int32_t policy[2])
+{
+    const int64_t *freed = &v->freed_bytes[policies];
+    const double *extra = &v->extra_seconds[policies];
+    for (int32_t first = 0; first <= v->layers; first++) {
+        int64_t rest = excess - first * freed[policy[0]];
+        int64_t second = rest > 0 ? (rest + freed[policy[1]] - 1) / freed[policy[1]] : 0;
+        if (first + second > v->layers) {
+            continue;
+        }
+        double seconds = first * extra[policy[0]] + (double)second * extra[policy[1]];
+        if (seconds < best->seconds) {
+            *best = (pair){{policy[0], policy[1]}, {first, (int32_t)second}, seconds};
+        }
+    }
+}
+
+/* One class: moves the layers of the best pair off the base policy; nothing if no pair frees enough. */
+static void choose_pair(lcp_fill *f, int32_t chunk, int64_t excess)
+{
+    const lcp_view *v = f->view;
+    size_t policies = lcp_view_cell(v, chunk, 0) * LCP_RECOMPUTE_COUNT;
+    pair best = {.seconds = INFINITY};
+    for (int32_t a = 0; a < LCP_RECOMPUTE_COUNT; a++) {
+        for (int32_t b = 0; b < LCP_RECOMPUTE_COUNT; b++) {
+            if (v->freed_bytes[policies + (size_t)a] > 0 && v->freed_bytes[policies + (size_t)b] > 0) {
+                consider_pair(&best, v, policies, excess, (const int32_t[2]){a, b});
+            }
+        }
+    }
+    if (!isfinite(best.seconds)) {
+        return;
+    }
+    for (int32_t i = 0; i < 2; i++) {
+        for (int32_t l = 0; l < best.layers[i]; l++) {
+            lcp_fill_move(f, chunk, 0, 0, v->base, best.policy[i]);
+        }
+    }
+}
+
+/* Largest bytes over capacity while a chunk is in flight, everything under the base policy. */
+static int64_t chunk_excess(const lcp_fill *f, int32_t chunk)
+{
+    const lcp_view *v = f->view;
+    int64_t forward = f->memory[v->forward_at[chunk]];
+    int64_t backward = f->memory[v->backward_at[chunk]];
+    return (forward > backward ? forward : backward) - f->capacity_bytes;
+}
+
+/* In-flight sets of one chunk: true for every schedule of one stage that does not cut sequences. */
+static bool chunks_alone(const lcp_view *v)
+{
+    for (int32_t k = 0; k < v->chunks; k++) {
+        if (v->backward_at[k] != v->forward_at[k] + 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static lcp_status solve_pipeline(lcp_solve *solve, lcp_fill *f, int32_t pipeline, double *bound, bool *fits)
+{
+    const lcp_view *v = &solve->views[pipeline];
+    const int32_t all = v->layers;
+    lcp_status status = lcp_fill_build(f, v, &all, solve->err);
+    if (status != LCP_OK) {
+        return status;
+    }
+    bool alone = chunks_alone(v);
+    *bound = f->tail[0];
+    for (int32_t k = 0; k < v->chunks; k++) {
+        int64_t excess = chunk_excess(f, k);
+        double recompute = excess > 0 && alone ? fractional_seconds(v, k, (double)excess) : 0;
+        if (!isfinite(recompute)) {
+            int64_t leanest = (int64_t)ceil(lcp_stage_least_bytes(v, 0, 0, v->layers)) - f->capacity_bytes;
+            solve->out->missing_bytes = leanest > solve->out->missing_bytes ? leanest : solve->out->missing_bytes;
+            *fits = false;
+        }
+        *bound += f->forward[k] + f->backward[k] + recompute;
+    }
+    if (!*fits) {
+        return LCP_OK;
+    }
+    for (int32_t k = 0; alone && v->classes == 1 && k < v->chunks; k++) {
+        int64_t excess = chunk_excess(f, k);
+        if (excess > 0) {
+            choose_pair(f, k, excess);
+        }
+    }
+    *fits = lcp_fill_repair(f, 0);
+    if (*fits) {
+        lcp_fill_trim(f);
+        status = lcp_fill_replay(f, solve->err);
+    }
+    return status;
+}
+
+lcp_status lcp_solve_single_stage(lcp_solve *solve)
+{
+    int32_t pipelines = solve->input->pipeline_count;
+    lcp_fill *fills = calloc((size_t)pipelines, sizeof *fills);
+    if (fills == NULL) {
+        return lcp_fail(solve->err, LCP_NOMEM, "", "cannot hold %d pipelines", pipelines);
+    }
+    lcp_status status = LCP_OK;
+    bool fits = true;
+    for (int32_t d = 0; status == LCP_OK && d < pipelines; d++) {
+        double bound = 0;
+        status = solve_pipeline(solve, &fills[d], d, &bound, &fits);
+        solve->out->lower_bound_seconds = fmax(solve->out->lower_bound_seconds, bound);
+    }
+    solve->out->infeasible = status == LCP_OK && !fits;
+    if (status == LCP_OK && fits && solve->out->lower_bound_seconds < solve->input->cutoff_seconds) {
+        int32_t all = solve->views[0].layers;
+        status = lcp_solve_take(solve, fills, &all);
+    }
+    for (int32_t d = 0; d < pipelines; d++) {
+        lcp_fill_dispose(&fills[d]);
+    }
+    free(fills);
+    return status;
+}

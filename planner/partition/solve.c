@@ -1,0 +1,381 @@
+/* The order of work for one candidate: bounds from the stages alone, a first split and its recompute, the master
+ * program with rows made as needed, its rounding, branch and bound where it is small, local search by replay. */
+#include "partition/solve_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_ROUNDS 60
+#define DEFAULT_NODES 400
+#define IMPROVE_REPLAYS 120
+
+void lcp_partition_dispose(lcp_partition *partition)
+{
+    for (int32_t d = 0; partition->recompute_counts != NULL && d < partition->pipeline_count; d++) {
+        free(partition->recompute_counts[d]);
+    }
+    free(partition->recompute_counts);
+    free(partition->stage_layers);
+    *partition = (lcp_partition){0};
+}
+
+void lcp_equal_split(int32_t *stage_layers, int32_t stages, int32_t layers)
+{
+    for (int32_t s = 0; s < stages; s++) {
+        stage_layers[s] = layers / stages + (s < layers % stages);
+    }
+}
+
+static size_t counts_size(const lcp_view *v)
+{
+    return (size_t)v->chunks * (size_t)v->stages * (size_t)v->classes * LCP_RECOMPUTE_COUNT;
+}
+
+/* Room for the answer, once. */
+static lcp_status prepare_answer(lcp_solve *solve)
+{
+    lcp_partition *out = solve->out;
+    if (out->stage_layers != NULL) {
+        return LCP_OK;
+    }
+    out->stage_count = solve->views[0].stages;
+    out->pipeline_count = solve->input->pipeline_count;
+    out->stage_layers = calloc((size_t)out->stage_count, sizeof *out->stage_layers);
+    out->recompute_counts = calloc((size_t)out->pipeline_count, sizeof *out->recompute_counts);
+    bool complete = out->stage_layers != NULL && out->recompute_counts != NULL;
+    for (int32_t d = 0; complete && d < out->pipeline_count; d++) {
+        out->recompute_counts[d] = calloc(counts_size(&solve->views[d]), sizeof(int32_t));
+        complete = out->recompute_counts[d] != NULL;
+    }
+    return complete ? LCP_OK : lcp_fail(solve->err, LCP_NOMEM, "", "cannot hold the choices");
+}
+
+lcp_status lcp_solve_take(lcp_solve *solve, const lcp_fill *fills, const int32_t *stage_layers)
+{
+    double seconds = 0;
+    for (int32_t d = 0; d < solve->input->pipeline_count; d++) {
+        seconds = fmax(seconds, fills[d].makespan_seconds);
+    }
+    if (solve->out->found && !(seconds < solve->out->iteration_seconds)) {
+        return LCP_OK;
+    }
+    lcp_status status = prepare_answer(solve);
+    if (status != LCP_OK) {
+        return status;
+    }
+    solve->out->found = true;
+    solve->out->iteration_seconds = seconds;
+    memcpy(solve->out->stage_layers, stage_layers, (size_t)solve->out->stage_count * sizeof *stage_layers);
+    for (int32_t d = 0; d < solve->input->pipeline_count; d++) {
+        memcpy(solve->out->recompute_counts[d], fills[d].counts, counts_size(&solve->views[d]) * sizeof(int32_t));
+    }
+    return LCP_OK;
+}
+
+static bool proven(const lcp_solve *solve)
+{
+    const lcp_partition *out = solve->out;
+    return out->found && out->iteration_seconds * (1 - solve->input->gap_ratio) <= out->lower_bound_seconds;
+}
+
+/* Recompute for one pipeline under a fixed split: from wanted layers (may be NULL), improved by replay. */
+static lcp_status fill_pipeline(lcp_solve *solve, lcp_fill *f, int32_t pipeline, const int32_t *stage_layers,
+                                const double *wanted, bool *fits)
+{
+    lcp_status status = lcp_fill_build(f, &solve->views[pipeline], stage_layers, solve->err);
+    if (status == LCP_OK) {
+        *fits = lcp_fill_round(f, wanted);
+    }
+    return status == LCP_OK && *fits ? lcp_fill_replay(f, solve->err) : status;
+}
+
+/* Layers wanted by the program of one pipeline with its split fixed. */
+static lcp_status wanted_for_split(lcp_solve *solve, int32_t pipeline, const int32_t *stage_layers, double *wanted,
+                                   bool *known)
+{
+    lcp_master master;
+    lcp_master_outcome outcome;
+    lcp_master_limits limits = {.cutoff_seconds = INFINITY, .gap_ratio = solve->input->gap_ratio / 2};
+    limits.max_rounds = solve->input->max_rounds > 0 ? solve->input->max_rounds : DEFAULT_ROUNDS;
+    *known = false;
+    lcp_status status =
+        lcp_master_build(&master, &solve->views[pipeline], solve->out->lower_bound_seconds, stage_layers, solve->err);
+    if (status == LCP_OK) {
+        status = lcp_master_solve(&outcome, &master, &limits, solve->err);
+        solve->out->lp_solves += master.lp_solves;
+        solve->out->rounds += master.rounds;
+        *known = status == LCP_OK && outcome != LCP_MASTER_INFEASIBLE;
+        if (*known) {
+            lcp_master_wanted(&master, stage_layers, wanted);
+        }
+    }
+    lcp_master_dispose(&master);
+    return status;
+}
+
+/* A pipeline that came out slower than the bound allows gets the program's advice, and local search. */
+static lcp_status polish_pipeline(lcp_solve *solve, lcp_fill *f, int32_t pipeline, const int32_t *stage_layers)
+{
+    double goal = solve->out->lower_bound_seconds * (1 + solve->input->gap_ratio);
+    if (f->makespan_seconds <= goal) {
+        return LCP_OK;
+    }
+    double *wanted = malloc(counts_size(&solve->views[pipeline]) * sizeof *wanted);
+    lcp_fill other = {0};
+    bool known = false;
+    bool fits = false;
+    lcp_status status = wanted != NULL ? LCP_OK : lcp_fail(solve->err, LCP_NOMEM, "", "cannot hold the choices");
+    if (status == LCP_OK) {
+        status = wanted_for_split(solve, pipeline, stage_layers, wanted, &known);
+    }
+    if (status == LCP_OK && known) {
+        status = fill_pipeline(solve, &other, pipeline, stage_layers, wanted, &fits);
+    }
+    if (status == LCP_OK && fits && other.makespan_seconds < f->makespan_seconds) {
+        lcp_fill swap = *f;
+        *f = other;
+        other = swap;
+    }
+    if (status == LCP_OK && f->makespan_seconds > goal) {
+        status = lcp_fill_improve(f, IMPROVE_REPLAYS, solve->err);
+    }
+    lcp_fill_dispose(&other);
+    free(wanted);
+    return status;
+}
+
+/* All pipelines under one split. polish: spend programs and local search on those that are too slow. */
+static lcp_status try_split(lcp_solve *solve, const int32_t *stage_layers, const double *wanted, bool polish)
+{
+    int32_t pipelines = solve->input->pipeline_count;
+    lcp_fill *fills = calloc((size_t)pipelines, sizeof *fills);
+    if (fills == NULL) {
+        return lcp_fail(solve->err, LCP_NOMEM, "", "cannot hold %d pipelines", pipelines);
+    }
+    lcp_status status = LCP_OK;
+    bool fits = true;
+    for (int32_t d = 0; status == LCP_OK && fits && d < pipelines; d++) {
+        status = fill_pipeline(solve, &fills[d], d, stage_layers, d == solve->master_pipeline ? wanted : NULL, &fits);
+        if (status == LCP_OK && fits && polish) {
+            status = polish_pipeline(solve, &fills[d], d, stage_layers);
+        }
+    }
+    if (status == LCP_OK && fits) {
+        status = lcp_solve_take(solve, fills, stage_layers);
+    }
+    for (int32_t d = 0; d < pipelines; d++) {
+        lcp_fill_dispose(&fills[d]);
+    }
+    free(fills);
+    return status;
+}
+
+/* The split whose worst stage needs least memory with everything at its leanest; sets infeasible if that is too much.
+ */
+static lcp_status try_leanest_split(lcp_solve *solve, int32_t *stage_layers)
+{
+    double least = 0;
+    const lcp_view *v = &solve->views[solve->master_pipeline];
+    lcp_status status = lcp_split_minmax(&least, stage_layers, v, lcp_stage_least_bytes, v, solve->err);
+    if (status != LCP_OK) {
+        return status;
+    }
+    if (least > (double)v->cost->capacity_bytes) {
+        solve->out->infeasible = true;
+        solve->out->missing_bytes = (int64_t)ceil(least) - v->cost->capacity_bytes;
+        return LCP_OK;
+    }
+    return try_split(solve, stage_layers, NULL, false);
+}
+
+static lcp_status solve_master(lcp_solve *solve, int32_t *stage_layers)
+{
+    const lcp_view *v = &solve->views[solve->master_pipeline];
+    lcp_master master;
+    lcp_master_outcome outcome = LCP_MASTER_LIMIT;
+    lcp_master_limits limits = {.cutoff_seconds = solve->input->cutoff_seconds,
+                                .gap_ratio = solve->input->gap_ratio / 4};
+    limits.max_rounds = solve->input->max_rounds > 0 ? solve->input->max_rounds : DEFAULT_ROUNDS;
+    limits.max_nodes = solve->input->max_nodes > 0 ? solve->input->max_nodes : DEFAULT_NODES;
+    double *wanted = malloc(counts_size(v) * sizeof *wanted);
+    lcp_status status = lcp_master_build(&master, v, solve->out->lower_bound_seconds, NULL, solve->err);
+    if (status == LCP_OK && wanted == NULL) {
+        status = lcp_fail(solve->err, LCP_NOMEM, "", "cannot hold the choices");
+    }
+    for (int32_t integer = 0; status == LCP_OK && integer < 2 && !proven(solve); integer++) {
+        limits.integer = integer == 1;
+        limits.max_rounds = integer == 1 ? 8 : limits.max_rounds;
+        status = lcp_master_solve(&outcome, &master, &limits, solve->err);
+        solve->out->lower_bound_seconds = fmax(solve->out->lower_bound_seconds, master.bound_seconds);
+        if (status != LCP_OK || outcome == LCP_MASTER_CUTOFF || outcome == LCP_MASTER_INFEASIBLE) {
+            break;
+        }
+        lcp_master_round_split(&master, stage_layers);
+        lcp_master_wanted(&master, stage_layers, wanted);
+        status = try_split(solve, stage_layers, wanted, integer == 1);
+    }
+    solve->out->lp_solves += master.lp_solves;
+    solve->out->mip_nodes += master.mip_nodes;
+    solve->out->rounds += master.rounds;
+    lcp_master_dispose(&master);
+    free(wanted);
+    return status;
+}
+
+/* Moves one layer between neighbouring stages while that helps. */
+static lcp_status shift_layers(lcp_solve *solve, int32_t *stage_layers, int32_t tries)
+{
+    lcp_status status = LCP_OK;
+    bool progress = true;
+    int32_t used = 0;
+    while (status == LCP_OK && progress && !proven(solve) && used < tries) {
+        progress = false;
+        for (int32_t s = 0; status == LCP_OK && s + 1 < solve->out->stage_count; s++) {
+            for (int32_t direction = -1; status == LCP_OK && direction <= 1 && used < tries; direction += 2) {
+                memcpy(stage_layers, solve->out->stage_layers, (size_t)solve->out->stage_count * sizeof *stage_layers);
+                stage_layers[s] += direction;
+                stage_layers[s + 1] -= direction;
+                if (stage_layers[s] < 1 || stage_layers[s + 1] < 1) {
+                    continue;
+                }
+                double before = solve->out->iteration_seconds;
+                status = try_split(solve, stage_layers, NULL, false);
+                used++;
+                progress = progress || solve->out->iteration_seconds < before;
+            }
+        }
+    }
+    return status;
+}
+
+/* The bound of every pipeline from its stages alone; the largest counts. */
+static lcp_status bound_stages(lcp_solve *solve, int32_t *stage_layers)
+{
+    for (int32_t d = 0; d < solve->input->pipeline_count; d++) {
+        double bound = 0;
+        lcp_status status =
+            lcp_split_minmax(&bound, NULL, &solve->views[d], lcp_stage_seconds_bound, &solve->bounds[d], solve->err);
+        if (status != LCP_OK) {
+            return status;
+        }
+        if (d == 0 || bound > solve->out->lower_bound_seconds) {
+            solve->out->lower_bound_seconds = bound;
+            solve->master_pipeline = d;
+        }
+    }
+    int32_t d = solve->master_pipeline;
+    double bound = 0;
+    return lcp_split_minmax(&bound, stage_layers, &solve->views[d], lcp_stage_seconds_bound, &solve->bounds[d],
+                            solve->err);
+}
+
+static lcp_status solve_free_split(lcp_solve *solve, int32_t *stage_layers)
+{
+    lcp_status status = try_split(solve, stage_layers, NULL, false);
+    if (status == LCP_OK && !solve->out->found) {
+        status = try_leanest_split(solve, stage_layers);
+    }
+    if (status != LCP_OK || solve->out->infeasible || proven(solve)) {
+        return status;
+    }
+    status = solve_master(solve, stage_layers);
+    bool worth_it = solve->out->found && solve->out->lower_bound_seconds < solve->input->cutoff_seconds;
+    if (status == LCP_OK && worth_it && !proven(solve)) {
+        status = shift_layers(solve, stage_layers, 4 * solve->out->stage_count);
+    }
+    if (status == LCP_OK && worth_it && !proven(solve)) {
+        memcpy(stage_layers, solve->out->stage_layers, (size_t)solve->out->stage_count * sizeof *stage_layers);
+        status = try_split(solve, stage_layers, NULL, true);
+    }
+    return status;
+}
+
+static lcp_status solve_stages(lcp_solve *solve)
+{
+    const lcp_view *v = &solve->views[0];
+    int32_t *stage_layers = calloc((size_t)v->stages, sizeof *stage_layers);
+    lcp_status status =
+        stage_layers != NULL ? LCP_OK : lcp_fail(solve->err, LCP_NOMEM, "", "cannot split %d layers", v->layers);
+    if (status == LCP_OK) {
+        status = bound_stages(solve, stage_layers);
+    }
+    if (status == LCP_OK && !isfinite(solve->out->lower_bound_seconds)) {
+        solve->out->lower_bound_seconds = 0; /* some window cannot fit: say by how much */
+        status = try_leanest_split(solve, stage_layers);
+        solve->out->infeasible = true;
+        goto out;
+    }
+    if (status != LCP_OK || solve->out->lower_bound_seconds >= solve->input->cutoff_seconds) {
+        goto out;
+    }
+    if (solve->input->equal_layers || solve->input->uniform_recompute) {
+        if (solve->input->equal_layers) {
+            lcp_equal_split(stage_layers, v->stages, v->layers);
+        }
+        status = solve->input->uniform_recompute ? lcp_solve_uniform(solve, stage_layers)
+                                                 : try_split(solve, stage_layers, NULL, true);
+    } else {
+        status = solve_free_split(solve, stage_layers);
+    }
+out:
+    free(stage_layers);
+    return status;
+}
+
+static lcp_status build_views(lcp_solve *solve)
+{
+    int32_t pipelines = solve->input->pipeline_count;
+    solve->views = calloc((size_t)pipelines, sizeof *solve->views);
+    solve->bounds = calloc((size_t)pipelines, sizeof *solve->bounds);
+    if (solve->views == NULL || solve->bounds == NULL) {
+        return lcp_fail(solve->err, LCP_NOMEM, "", "cannot hold %d pipelines", pipelines);
+    }
+    lcp_status status = LCP_OK;
+    for (int32_t d = 0; status == LCP_OK && d < pipelines; d++) {
+        status = lcp_view_build(&solve->views[d], solve->input, d, solve->err);
+        if (status == LCP_OK && solve->views[d].stages > 1) {
+            status = lcp_stage_bounds_build(&solve->bounds[d], &solve->views[d], solve->err);
+        }
+    }
+    return status;
+}
+
+static void free_views(lcp_solve *solve)
+{
+    for (int32_t d = 0; solve->views != NULL && solve->bounds != NULL && d < solve->input->pipeline_count; d++) {
+        lcp_view_dispose(&solve->views[d]);
+        lcp_stage_bounds_dispose(&solve->bounds[d]);
+    }
+    free(solve->views);
+    free(solve->bounds);
+}
+
+lcp_status lcp_partition_solve(lcp_partition *out, const lcp_partition_input *input, lcp_error *err)
+{
+    *out = (lcp_partition){0};
+    lcp_solve solve = {.input = input, .out = out, .err = err};
+    lcp_status status = build_views(&solve);
+    if (status == LCP_OK && solve.views[0].stages == 1 && !input->uniform_recompute) {
+        status = lcp_solve_single_stage(&solve);
+    } else if (status == LCP_OK && solve.views[0].stages == 1) {
+        status = lcp_solve_single_stage(&solve); /* its bound holds for uniform choices too */
+        if (status == LCP_OK && out->found) {
+            out->found = false;
+            status = lcp_solve_uniform(&solve, &solve.views[0].layers);
+        }
+    } else if (status == LCP_OK) {
+        status = solve_stages(&solve);
+    }
+    free_views(&solve);
+    if (out->infeasible) {
+        out->found = false;
+    }
+    if (out->found && out->lower_bound_seconds > out->iteration_seconds) {
+        out->lower_bound_seconds = out->iteration_seconds; /* rounding of the last digits */
+    }
+    if (status != LCP_OK) {
+        lcp_partition_dispose(out);
+    }
+    return status;
+}

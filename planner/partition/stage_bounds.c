@@ -1,0 +1,224 @@
+/* Per-stage bounds: every plan pays, for each stage, the way of the first chunk to it, all its passes, and the way of
+ * the last chunk back; and for windows of chunks that are in flight together, the recompute that makes them fit.
+ * Windows of one stage share no chunk, so what they force adds up. */
+#include "partition/split.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void lcp_stage_bounds_dispose(lcp_stage_bounds *bounds)
+{
+    free(bounds->busy_seconds);
+    free(bounds->window_first);
+    free(bounds->windows);
+    free(bounds->window_kept);
+    *bounds = (lcp_stage_bounds){0};
+}
+
+static lcp_status allocate(lcp_stage_bounds *b, lcp_error *err)
+{
+    size_t classes = (size_t)b->view->classes;
+    size_t windows = (size_t)b->view->stages * (size_t)b->view->chunks;
+    b->busy_seconds = calloc(3 * classes, sizeof *b->busy_seconds);
+    b->window_first = calloc((size_t)b->view->stages + 1, sizeof *b->window_first);
+    b->windows = malloc(windows * sizeof *b->windows);
+    b->window_kept = malloc(2 * windows * classes * sizeof *b->window_kept);
+    if (b->busy_seconds == NULL || b->window_first == NULL || b->windows == NULL || b->window_kept == NULL) {
+        return lcp_fail(err, LCP_NOMEM, "", "cannot bound %d stages", b->view->stages);
+    }
+    b->fill_seconds = b->busy_seconds + classes;
+    b->drain_seconds = b->fill_seconds + classes;
+    b->window_least = b->window_kept + windows * classes;
+    return LCP_OK;
+}
+
+static void sum_passes(lcp_stage_bounds *b)
+{
+    const lcp_view *v = b->view;
+    const lcp_schedule *schedule = &v->tables->schedule;
+    b->first_chunk = schedule->ops[0][0].chunk;
+    b->last_chunk = schedule->ops[0][schedule->op_count[0] - 1].chunk;
+    for (int32_t c = 0; c < v->classes; c++) {
+        for (int32_t k = 0; k < v->chunks; k++) {
+            size_t cell = lcp_view_cell(v, k, c);
+            b->busy_seconds[c] += v->forward[cell] + v->backward[cell];
+        }
+        b->fill_seconds[c] = v->forward[lcp_view_cell(v, b->first_chunk, c)];
+        b->drain_seconds[c] = v->backward[lcp_view_cell(v, b->last_chunk, c)];
+    }
+    for (int32_t i = 0; i < 2; i++) {
+        for (int32_t k = 0; k < v->chunks; k++) {
+            b->ends_seconds[i] += v->end_forward[i][k] + v->end_backward[i][k];
+        }
+    }
+}
+
+/* Adds one chunk in flight to a window. */
+static void add_chunk(lcp_stage_bounds *b, int32_t window, int32_t stage, int32_t chunk)
+{
+    const lcp_view *v = b->view;
+    for (int32_t c = 0; c < v->classes; c++) {
+        size_t cell = lcp_view_cell(v, chunk, c);
+        size_t at = (size_t)window * (size_t)v->classes + (size_t)c;
+        int64_t most = 0;
+        for (int32_t q = 0; q < LCP_RECOMPUTE_COUNT; q++) {
+            int64_t freed = v->freed_bytes[cell * LCP_RECOMPUTE_COUNT + (size_t)q];
+            if (freed > 0) {
+                double ratio = v->extra_seconds[cell * LCP_RECOMPUTE_COUNT + (size_t)q] / (double)freed;
+                b->windows[window].seconds_per_byte = fmin(b->windows[window].seconds_per_byte, fmax(ratio, 0));
+                most = freed > most ? freed : most;
+            }
+        }
+        b->window_kept[at] += (double)v->kept_bytes[cell];
+        b->window_least[at] += (double)(v->kept_bytes[cell] - most);
+    }
+    b->windows[window].kept_bytes += (double)lcp_view_end_kept(v, stage, chunk);
+}
+
+/* KV gradients that exist when the last slice of a sequence starts its backward pass. */
+static void add_kv_gradients(lcp_stage_bounds *b, int32_t window, int32_t chunk)
+{
+    const lcp_view *v = b->view;
+    if (v->tables->links[chunk].next_slice >= 0) {
+        return;
+    }
+    for (int32_t k = chunk; k >= 0; k = v->tables->links[k].previous_slice) {
+        for (int32_t c = 0; c < v->classes; c++) {
+            double bytes = (double)v->tables->layers[lcp_view_cell(v, k, c)].kv_grad_bytes;
+            b->window_kept[(size_t)window * (size_t)v->classes + (size_t)c] += bytes;
+            b->window_least[(size_t)window * (size_t)v->classes + (size_t)c] += bytes;
+        }
+    }
+}
+
+static double least_working(const lcp_view *v, int32_t stage, int32_t chunk)
+{
+    int64_t least = INT64_MAX;
+    for (int32_t c = 0; c < v->classes; c++) {
+        int64_t bytes = v->tables->layers[lcp_view_cell(v, chunk, c)].working_bytes;
+        least = bytes < least ? bytes : least;
+    }
+    const int32_t no_layers[LCP_MAX_LAYER_CLASSES] = {0};
+    int64_t ends = lcp_view_working(v, stage, chunk, no_layers);
+    return (double)(least > ends ? least : ends);
+}
+
+/* Opens a window at a backward pass: everything in flight there. */
+static void open_window(lcp_stage_bounds *b, int32_t window, int32_t stage, int32_t at)
+{
+    const lcp_view *v = b->view;
+    int32_t chunk = v->tables->schedule.ops[stage][at].chunk;
+    b->windows[window] = (lcp_window){.kept_bytes = least_working(v, stage, chunk), .seconds_per_byte = INFINITY};
+    for (int32_t c = 0; c < v->classes; c++) {
+        b->window_kept[(size_t)window * (size_t)v->classes + (size_t)c] = 0;
+        b->window_least[(size_t)window * (size_t)v->classes + (size_t)c] = 0;
+    }
+    size_t row = (size_t)stage * (size_t)v->chunks;
+    for (int32_t k = 0; k < v->chunks; k++) {
+        if (v->forward_at[row + (size_t)k] < at && v->backward_at[row + (size_t)k] >= at) {
+            add_chunk(b, window, stage, k);
+        }
+    }
+    add_kv_gradients(b, window, chunk);
+}
+
+/* Disjoint windows: a new one opens at the first peak (a backward pass after a forward pass) at which every chunk in
+ * flight started after the last window was opened. */
+static int32_t find_windows(lcp_stage_bounds *b, int32_t stage, int32_t window)
+{
+    const lcp_view *v = b->view;
+    const lcp_schedule *schedule = &v->tables->schedule;
+    int32_t taken = -1; /* ops up to here belong to earlier windows */
+    int32_t in_old = 0; /* chunks in flight that an earlier window counted */
+    for (int32_t i = 0; i < schedule->op_count[stage]; i++) {
+        const lcp_op *op = &schedule->ops[stage][i];
+        if (op->kind == LCP_OP_FORWARD) {
+            continue;
+        }
+        bool peak = i > 0 && schedule->ops[stage][i - 1].kind == LCP_OP_FORWARD;
+        if (peak && in_old == 0) {
+            open_window(b, window++, stage, i);
+            taken = i;
+            in_old = 0;
+            for (int32_t k = 0; k < v->chunks; k++) {
+                size_t place = (size_t)stage * (size_t)v->chunks + (size_t)k;
+                in_old += v->forward_at[place] < i && v->backward_at[place] >= i;
+            }
+        }
+        if (v->forward_at[(size_t)stage * (size_t)v->chunks + (size_t)op->chunk] < taken) {
+            in_old--;
+        }
+    }
+    return window;
+}
+
+lcp_status lcp_stage_bounds_build(lcp_stage_bounds *out, const lcp_view *view, lcp_error *err)
+{
+    *out = (lcp_stage_bounds){.view = view, .capacity_bytes = (double)view->cost->capacity_bytes};
+    lcp_status status = allocate(out, err);
+    if (status != LCP_OK) {
+        lcp_stage_bounds_dispose(out);
+        return status;
+    }
+    sum_passes(out);
+    int32_t windows = 0;
+    for (int32_t s = 0; s < view->stages; s++) {
+        windows = find_windows(out, s, windows);
+        out->window_first[s + 1] = windows;
+    }
+    return LCP_OK;
+}
+
+/* Recompute seconds that the windows of a stage force on layers of the given counts; infinity if they cannot fit. */
+static double forced_recompute(const lcp_stage_bounds *b, int32_t stage, const int32_t *layers, double resident)
+{
+    const lcp_view *v = b->view;
+    double seconds = 0;
+    for (int32_t w = b->window_first[stage]; w < b->window_first[stage + 1]; w++) {
+        double excess = resident + b->windows[w].kept_bytes - b->capacity_bytes;
+        double least = excess;
+        for (int32_t c = 0; c < v->classes; c++) {
+            size_t at = (size_t)w * (size_t)v->classes + (size_t)c;
+            excess += layers[c] * b->window_kept[at];
+            least += layers[c] * b->window_least[at];
+        }
+        if (least > 0) {
+            return INFINITY;
+        }
+        if (excess > 0) {
+            seconds += excess * b->windows[w].seconds_per_byte;
+        }
+    }
+    return seconds;
+}
+
+double lcp_stage_seconds_bound(const void *context, int32_t stage, int32_t first, int32_t last)
+{
+    const lcp_stage_bounds *b = context;
+    const lcp_view *v = b->view;
+    bool has_end[2] = {stage == 0, stage == v->stages - 1};
+    int32_t layers[LCP_MAX_LAYER_CLASSES];
+    double resident = (double)v->fixed_bytes;
+    double busy = 2 * (double)v->chunks * v->overhead_seconds;
+    double tail = 0;
+    double there = stage * v->overhead_seconds;
+    double back = there;
+    for (int32_t c = 0; c < v->classes; c++) {
+        layers[c] = lcp_view_layers(v, c, first, last);
+        resident += (double)layers[c] * (double)v->static_bytes[c];
+        busy += layers[c] * b->busy_seconds[c];
+        tail += layers[c] * v->step_seconds[c];
+        there += lcp_view_layers(v, c, 0, first) * b->fill_seconds[c];
+        back += lcp_view_layers(v, c, 0, first) * b->drain_seconds[c];
+    }
+    for (int32_t i = 0; i < 2; i++) {
+        resident += has_end[i] ? (double)v->end_static_bytes[i] : 0;
+        busy += has_end[i] ? b->ends_seconds[i] : 0;
+        tail += has_end[i] ? v->end_step_seconds[i] : 0;
+    }
+    if (stage > 0) {
+        there += v->end_forward[0][b->first_chunk] + stage * v->tables->hop_seconds[b->first_chunk];
+        back += v->end_backward[0][b->last_chunk] + stage * v->tables->hop_seconds[b->last_chunk];
+    }
+    return there + busy + forced_recompute(b, stage, layers, resident) + fmax(back, tail);
+}
