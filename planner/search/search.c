@@ -1,3 +1,5 @@
+#define _POSIX_C_SOURCE 200809L /* clock_gettime, sysconf */
+
 /* Best bound first over (layout, chunk budget). Work is done in batches of a fixed size, whatever the number of
  * threads, and results are taken in the order of the batch: the plan does not depend on timing. */
 #include "search/search.h"
