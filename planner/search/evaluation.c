@@ -68,6 +68,17 @@ static lcp_status build_tables(lcp_evaluation *e, const lcp_problem *problem, lc
     return status;
 }
 
+/* The candidate's own bound counts its budget of chunks; a batch with too little to cut may yield fewer. */
+static bool has_whole_budget(const lcp_evaluation *e)
+{
+    for (int32_t d = 0; d < e->candidate.layout.dp; d++) {
+        if (e->chunking.rank_first[d + 1] - e->chunking.rank_first[d] < e->candidate.chunks_per_rank) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static lcp_status split(lcp_evaluation *e, const lcp_problem *problem, double cutoff_seconds, lcp_error *err)
 {
     lcp_partition_input input = {
@@ -89,7 +100,12 @@ static lcp_status split(lcp_evaluation *e, const lcp_problem *problem, double cu
     e->fits = !e->partition.infeasible;
     e->missing_bytes = e->partition.missing_bytes;
     e->found = e->partition.found;
-    e->bound_seconds = e->fits ? fmax(e->candidate.bound_seconds, e->partition.lower_bound_seconds) : (double)INFINITY;
+    e->bound_seconds = e->partition.lower_bound_seconds;
+    if (!e->fits) {
+        e->bound_seconds = INFINITY;
+    } else if (has_whole_budget(e)) {
+        e->bound_seconds = fmax(e->bound_seconds, e->candidate.bound_seconds);
+    }
     if (!e->found) {
         return LCP_OK;
     }
