@@ -6,13 +6,12 @@
 
 #include "search/alternatives.h"
 #include "search/candidates.h"
+#include "search/certificate.h"
 #include "search/evaluation.h"
 #include "search/infeasible.h"
-#include "search/legality.h"
 #include "solver/lp.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -68,6 +67,15 @@ static double lower_bound_seconds(const search *s)
         }
     }
     return bound;
+}
+
+static int64_t done_count(const search *s)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < s->candidates.count; i++) {
+        count += s->done[i];
+    }
+    return count;
 }
 
 static void report_progress(const search *s)
@@ -219,58 +227,6 @@ static lcp_status refine(search *s)
     return LCP_OK;
 }
 
-static int compare_reasons(const void *a, const void *b)
-{
-    return strcmp(((const lcp_reason_count *)a)->reason, ((const lcp_reason_count *)b)->reason);
-}
-
-static void add_reason(lcp_certificate *certificate, const char *reason, int64_t count)
-{
-    if (count > 0 && certificate->rejected_count < LCP_MAX_REASONS) {
-        lcp_reason_count *row = &certificate->rejected[certificate->rejected_count++];
-        snprintf(row->reason, sizeof row->reason, "%s", reason);
-        row->count = count;
-    }
-}
-
-static void fill_certificate(const search *s, lcp_certificate *out)
-{
-    const lcp_options *options = &s->problem->options;
-    double seconds = s->best.iteration_seconds;
-    out->lower_bound_seconds = lower_bound_seconds(s);
-    out->gap_ratio = (seconds - out->lower_bound_seconds) / seconds;
-    snprintf(out->stopped_by, sizeof out->stopped_by, "%s",
-             s->stopped_by != NULL                  ? s->stopped_by
-             : out->gap_ratio <= options->gap_ratio ? "gap"
-                                                    : "exhausted");
-    snprintf(
-        out->scope, sizeof out->scope,
-        "every legal dp, pp, tp, ulysses, ring, ep and ZeRO stage on all %lld devices that the options allow; chunk "
-        "budgets pp x 1, 2, 4, ... chunks per data-parallel rank, and budgets refined around the best, each with the "
-        "chunks that the cutting program makes for it%s; every contiguous split of layers over stages%s; every "
-        "recompute policy the options allow, per stage, chunk and layer%s; order %s",
-        (long long)lcp_cluster_devices(&s->problem->cluster),
-        options->slicing ? " (sequences are cut only when pp > 1)" : " (no sequence is cut)",
-        options->equal_layers ? " with equal layers" : "", options->uniform_recompute ? " (one setting for all)" : "",
-        lcp_chosen_schedule(options)->name);
-    out->considered = s->candidates.considered;
-    out->solved = s->solved;
-    int64_t evaluated = 0;
-    for (int64_t i = 0; i < s->candidates.count; i++) {
-        evaluated += s->done[i];
-    }
-    out->bounded = s->candidates.count - evaluated;
-    for (size_t i = 0; i < lcp_legality_rule_count; i++) {
-        add_reason(out, lcp_legality_rules[i].reason, s->candidates.reason_count[i]);
-    }
-    add_reason(out, "memory", s->candidates.reason_count[lcp_legality_rule_count]);
-    add_reason(out, "memory_after_cut", s->no_fit);
-    qsort(out->rejected, (size_t)out->rejected_count, sizeof out->rejected[0], compare_reasons);
-    snprintf(out->solver_version, sizeof out->solver_version, "%s", lcp_solver_glpk.version());
-    out->lp_solves = s->lp_solves;
-    out->mip_nodes = s->mip_nodes;
-}
-
 static int compare_estimates(const void *a, const void *b, void *context)
 {
     const lcp_candidate *items = context;
@@ -350,7 +306,18 @@ static lcp_status finish(search *s, lcp_plan *out)
     }
     lcp_status status = lcp_plan_assemble(out, s->problem, &s->best, s->err);
     if (status == LCP_OK) {
-        fill_certificate(s, &out->certificate);
+        lcp_search_totals totals = {
+            .candidates = &s->candidates,
+            .iteration_seconds = s->best.iteration_seconds,
+            .lower_bound_seconds = lower_bound_seconds(s),
+            .stopped_by = s->stopped_by,
+            .solved = s->solved,
+            .bounded = s->candidates.count - done_count(s),
+            .did_not_fit = s->no_fit,
+            .lp_solves = s->lp_solves,
+            .mip_nodes = s->mip_nodes,
+        };
+        lcp_certificate_fill(&out->certificate, s->problem, &totals);
         status = lcp_alternatives_list(out, &s->alternatives, &s->best, s->err);
     }
     if (status != LCP_OK) {
