@@ -86,6 +86,16 @@ static void prepare_class(lcp_cost *cost, int32_t c, const lcp_sharding *s)
     lcp_layer_terms_of(&cost->layer_terms[c], cost, c, s);
 }
 
+/* Copies of a tied table on the first and the last stage add their gradients to each other. */
+static double tied_exchange_seconds(const lcp_cost *cost, const lcp_sharding *s)
+{
+    if (!s->model->tied_embeddings || cost->layout.pp <= 1) {
+        return 0;
+    }
+    double table = (double)s->model->vocab_size * (double)s->model->hidden_size / s->tp;
+    return lcp_collective_seconds(LCP_COLLECTIVE_ALL_REDUCE, table * cost->training.gradient_bytes, &cost->pp);
+}
+
 static void prepare_ends(lcp_cost *cost, const lcp_sharding *s)
 {
     lcp_local_parameters embedding = lcp_embedding_local_parameters(s);
@@ -94,6 +104,9 @@ static void prepare_ends(lcp_cost *cost, const lcp_sharding *s)
     cost->head_static = lcp_static_bytes_of(cost, &head);
     cost->embedding_step = lcp_step_seconds_of(cost, &embedding, 0);
     cost->head_step = lcp_step_seconds_of(cost, &head, 0);
+    double tied = tied_exchange_seconds(cost, s);
+    cost->embedding_step.exposed_dp += tied;
+    cost->head_step.exposed_dp += tied;
     lcp_embedding_terms_of(&cost->embedding_terms, cost, s);
     lcp_head_terms_of(&cost->head_terms, cost, s);
 }

@@ -85,7 +85,7 @@ void fixture_ideal_cluster(cost_fixture *f, int64_t nodes)
     f->groups[0].device = (lcp_device){
         .peak_flops_per_second = 1e15,
         .memory_bytes = 100000000000,
-        .memory_bandwidth_bytes_per_second = 1e12,
+        .memory_bandwidth_bytes_per_second = 1e13,
         .matmul = {.ratio = 1},
         .attention_forward = {.ratio = 1},
         .attention_backward = {.ratio = 1},

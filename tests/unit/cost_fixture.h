@@ -24,7 +24,7 @@ void fixture_llama(cost_fixture *f);
 void fixture_gpt(cost_fixture *f, int64_t hidden, int64_t heads, int32_t layers);
 /* Makes every layer DeepSeek-V2-Lite's: latent attention without query rank, 64 experts of 1408, 6 active, 2 shared. */
 void fixture_deepseek(cost_fixture *f);
-/* nodes x 8 devices: 1e15 flops/s, 1e12 bytes/s, curves without overhead or half sizes, links 100e9 and 10e9 bytes/s.
+/* nodes x 8 devices: 1e15 flops/s, 1e13 bytes/s, curves without overhead or half sizes, links 100e9 and 10e9 bytes/s.
  */
 void fixture_ideal_cluster(cost_fixture *f, int64_t nodes);
 /* nodes x 8 A100 with the fitted curves; 300e9 and 25e9 bytes/s. */
