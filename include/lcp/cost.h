@@ -6,6 +6,7 @@
 #define LCP_COST_H
 
 #include "lcp/cluster.h"
+#include "lcp/cost_terms.h"
 
 /* A run of tokens of one sequence: attends to itself (causally) and to the offset_tokens tokens before it. */
 typedef struct lcp_segment {
@@ -42,7 +43,8 @@ typedef enum lcp_optimizer { LCP_OPTIMIZER_ADAM, LCP_OPTIMIZER_SGD, LCP_OPTIMIZE
 typedef struct lcp_training {
     lcp_precision precision;
     lcp_optimizer optimizer;
-    lcp_loss loss;               /* eager: bf16 logits + fp32 copy + fp32 gradient; fused: bf16 in place; chunked: 1/8 of fused */
+    lcp_loss loss;               /* eager: 16-bit logits + fp32 copy + fp32 gradient; fused: 16-bit in
+                                    place; chunked: 1/8 of fused, gradient of the hidden states made in F */
     int32_t gradient_bytes;      /* per parameter, 2 or 4; default 4 (fp32 accumulation) */
     int32_t kv_gradient_bytes;   /* per element of the KV-gradient accumulators of sliced sequences; default 4 */
     double expert_imbalance;     /* hottest expert rank / mean, >= 1; default 1.05 */
@@ -53,16 +55,6 @@ typedef struct lcp_training {
                                     latent for every later slice (false); default true */
 } lcp_training;
 lcp_training lcp_training_default(void);
-
-/* What a layer keeps of a chunk between its forward and its backward pass. */
-typedef enum lcp_recompute {
-    LCP_RECOMPUTE_NONE,       /* keep everything the backward pass reads */
-    LCP_RECOMPUTE_ACTIVATION, /* drop norm outputs and the ffn activation output; rebuilt element-wise */
-    LCP_RECOMPUTE_MLP,        /* drop the whole inside of the ffn; rebuilt with its first products */
-    LCP_RECOMPUTE_ATTENTION_OUTPUT, /* keep layer input, attention-core output and log-sum-exp; rebuild the rest */
-    LCP_RECOMPUTE_FULL,       /* keep the layer input only (and K, V of sliced segments with successors) */
-    LCP_RECOMPUTE_COUNT
-} lcp_recompute;
 
 typedef struct lcp_recompute_row {
     const char *name; /* "none", "activation", "mlp", "attention-output", "full" */
@@ -92,7 +84,9 @@ typedef struct lcp_layer_cost {
                                slices read; ALREADY inside kept_bytes of every policy; reported apart */
     int64_t kv_grad_bytes;  /* gradient accumulators of K and V of sliced segments WITH successors: allocated when the
                                backward pass of the last slice of the sequence starts, freed when B of this chunk ends */
-    int64_t working_bytes;  /* transient peak inside a pass over this layer, beyond what is kept */
+    int64_t working_bytes;  /* transient peak inside a pass over this layer, beyond what is kept, whatever the policy:
+                               the rebuilt inside of the layer and its gradients */
+    int64_t working_none_bytes; /* the same for a layer that keeps everything: its gradients */
     double forward_flops;   /* of all ranks together, model FLOPs: causal attention counted once, no padding */
     double communicated_bytes; /* sent per rank, forward + backward, all kinds */
 } lcp_layer_cost;
@@ -102,8 +96,8 @@ typedef struct lcp_end_cost {
     lcp_seconds forward;
     lcp_seconds input_grad;
     lcp_seconds weight_grad;
-    int64_t kept_bytes;    /* from F to B (head: chunk's final hidden states; eager loss: the logits) */
-    int64_t working_bytes; /* transient: logits by loss implementation */
+    int64_t kept_bytes;    /* from F to B (head: chunk's final hidden states, and the logits unless the loss is chunked) */
+    int64_t working_bytes; /* transient: gradient of the logits (eager), one piece of the logits (chunked) */
     double forward_flops;
 } lcp_end_cost;
 
@@ -152,7 +146,12 @@ typedef struct lcp_cost {
     lcp_training training;
     int64_t segment_alignment_tokens; /* each segment is padded to this: 2 * ring * ulysses * tp if ring > 1 else 1 */
     int64_t chunk_alignment_tokens;   /* the chunk is padded to this: ulysses * tp (and the segments' alignment) */
-    lcp_group_placement tp, ulysses, ring, ep, dp, expert_dp, pp;
+    lcp_group_placement tp, ulysses, ring, ep;
+    lcp_group_placement dp;        /* ranks with the same dense parameters: dp * cp */
+    lcp_group_placement expert_dp; /* ranks with the same experts: tp * cp * dp / ep */
+    lcp_group_placement pp;        /* a rank and its neighbour on the next stage, at the slowest boundary */
+    lcp_layer_terms layer_terms[LCP_COST_CLASSES];
+    lcp_end_terms embedding_terms, head_terms;
     int64_t capacity_bytes;           /* device memory */
     int64_t reserve_bytes;            /* memory * (1 - usable_memory_ratio), rounded up: allocator reserve */
     lcp_static_bytes layer_static[LCP_COST_CLASSES];
