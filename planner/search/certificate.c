@@ -51,7 +51,7 @@ void lcp_certificate_fill(lcp_certificate *out, const lcp_problem *problem, cons
     add_reason(out, "memory", totals->candidates->reason_count[lcp_legality_rule_count]);
     add_reason(out, "memory_after_cut", totals->did_not_fit);
     qsort(out->rejected, (size_t)out->rejected_count, sizeof out->rejected[0], compare_reasons);
-    snprintf(out->solver_version, sizeof out->solver_version, "%s", lcp_solver_glpk.version());
+    snprintf(out->solver_version, sizeof out->solver_version, "%s", lcp_solver_version());
     out->lp_solves = totals->lp_solves;
     out->mip_nodes = totals->mip_nodes;
 }
