@@ -8,24 +8,24 @@
 typedef struct lcp_chunking_input {
     const lcp_cost *cost;
     const lcp_workload *workload;
-    int32_t chunks_per_rank;       /* wanted number K of chunks on each dp rank (the chunk budget); a plan may end with
-                                      more if tokens or whole sequences force it */
-    int64_t max_chunk_tokens;      /* hard limit (padded tokens of a chunk), 0 = none */
-    bool slicing;                  /* false: every sequence stays whole */
-    int64_t min_slice_tokens;      /* interior cuts only at multiples of the slice alignment, slices at least this long */
-    int64_t slice_alignment_tokens;/* offsets of cuts are multiples of this */
-    bool columns_generated;        /* false: first-fit decreasing only (ablation) */
+    int32_t chunks_per_rank;  /* wanted number K of chunks on each dp rank (the chunk budget); a plan may end with
+                                 more if tokens or whole sequences force it */
+    int64_t max_chunk_tokens; /* hard limit (padded tokens of a chunk), 0 = none */
+    bool slicing;             /* false: every sequence stays whole */
+    int64_t min_slice_tokens; /* interior cuts only at multiples of the slice alignment, slices at least this long */
+    int64_t slice_alignment_tokens; /* offsets of cuts are multiples of this */
+    bool columns_generated;         /* false: first-fit decreasing only (ablation) */
 } lcp_chunking_input;
 
 /* Chunks ordered by dp, then in forward order: slices of a sequence ascending, longest sequences first. */
 typedef struct lcp_chunking {
     int32_t chunk_count;
-    lcp_chunk *chunks;       /* [chunk_count] */
-    lcp_segment *segments;   /* owns all segments */
-    int32_t *rank_first;     /* [dp + 1]: first chunk of each dp rank */
-    double target_seconds;   /* chunk time aimed at */
-    double largest_seconds;  /* largest chunk time (additive approximation) */
-    double lower_bound_count;/* LP bound on the number of chunks of at most target_seconds and max tokens */
+    lcp_chunk *chunks;        /* [chunk_count] */
+    lcp_segment *segments;    /* owns all segments */
+    int32_t *rank_first;      /* [dp + 1]: first chunk of each dp rank */
+    double target_seconds;    /* chunk time aimed at */
+    double largest_seconds;   /* largest chunk time (additive approximation) */
+    double lower_bound_count; /* LP bound on the number of chunks of at most target_seconds and max tokens */
     int64_t lp_solves, mip_nodes;
 } lcp_chunking;
 void lcp_chunking_dispose(lcp_chunking *chunking);

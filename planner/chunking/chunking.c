@@ -1,0 +1,411 @@
+/* ILP 1: every sequence to a data-parallel rank, long ones cut at equal time, short ones packed beside tails and into
+ * chunks of their own, so that all chunks of a rank take the same time. */
+#include "chunking/chunking_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void lcp_chunking_dispose(lcp_chunking *chunking)
+{
+    free(chunking->chunks);
+    free(chunking->segments);
+    free(chunking->rank_first);
+    *chunking = (lcp_chunking){0};
+}
+
+/* One data-parallel rank. */
+typedef struct rank_work {
+    const lcp_chunking_input *input;
+    lcp_item *items; /* its sequences, descending */
+    int64_t item_count;
+    int64_t sliced_count; /* the first ones are cut */
+    lcp_cut *cuts;        /* [sliced_count] */
+    lcp_bin *bins;        /* tails of the sliced sequences, then bins of whole sequences */
+    lcp_bin *empty_bins;  /* the same before packing */
+    int32_t bin_count;
+    int32_t *bin_of; /* [item_count - sliced_count] */
+    double target_seconds, largest_seconds, lower_bound_count;
+    int64_t lp_solves, mip_nodes;
+} rank_work;
+
+static void rank_dispose(rank_work *w)
+{
+    for (int64_t i = 0; w->cuts != NULL && i < w->sliced_count; i++) {
+        free(w->cuts[i].offsets);
+    }
+    free(w->cuts);
+    free(w->items);
+    free(w->bins);
+    free(w->empty_bins);
+    free(w->bin_of);
+}
+
+static double slice_seconds(const rank_work *w, const lcp_cut *cut, int32_t slice)
+{
+    return lcp_cost_segment_seconds(w->input->cost, cut->offsets[slice], cut->offsets[slice + 1] - cut->offsets[slice]);
+}
+
+#define TAIL_LEAST 0.15 /* of the target: a shorter tail is spread over the slices */
+
+/* How many equal slices come nearest to the target. */
+static int32_t nearest_slices(double seconds, double target)
+{
+    double slices = floor(seconds / target + 0.5);
+    return slices < 1 ? 1 : slices > 100000 ? 100000 : (int32_t)slices;
+}
+
+/* Whether whole sequences can fill what the tails leave free; else tails would only make chunks unequal. */
+static bool tails_can_be_filled(const rank_work *w, double whole_seconds)
+{
+    double room = 0;
+    for (int64_t i = 0; i < w->sliced_count; i++) {
+        double rest = fmod(w->items[i].seconds, w->target_seconds) / w->target_seconds;
+        room += rest >= TAIL_LEAST ? (1 - rest) * w->target_seconds : 0;
+    }
+    return whole_seconds >= 0.98 * room;
+}
+
+static lcp_status cut_item(rank_work *w, int64_t i, bool with_tail, lcp_error *err)
+{
+    double rest = fmod(w->items[i].seconds, w->target_seconds) / w->target_seconds;
+    bool spread = !with_tail || rest < TAIL_LEAST;
+    int32_t equal = spread ? nearest_slices(w->items[i].seconds, w->target_seconds) : 0;
+    return lcp_cut_sequence(&w->cuts[i], w->input, w->items[i].tokens, spread ? 0 : w->target_seconds, equal, err);
+}
+
+static bool must_be_cut(const rank_work *w, const lcp_item *item)
+{
+    bool long_time = item->seconds > w->target_seconds * (1 + TAIL_LEAST);
+    bool long_tokens = w->input->max_chunk_tokens > 0 && item->tokens > w->input->max_chunk_tokens;
+    return w->input->slicing && (long_time || long_tokens) && item->tokens >= 2 * w->input->min_slice_tokens &&
+           item->tokens > w->input->slice_alignment_tokens;
+}
+
+static lcp_status cut_long(rank_work *w, lcp_error *err)
+{
+    double whole_seconds = 0;
+    while (w->sliced_count < w->item_count && must_be_cut(w, &w->items[w->sliced_count])) {
+        w->sliced_count++;
+    }
+    for (int64_t i = w->sliced_count; i < w->item_count; i++) {
+        whole_seconds += w->items[i].seconds;
+    }
+    w->cuts = calloc((size_t)w->sliced_count + 1, sizeof *w->cuts);
+    if (w->cuts == NULL) {
+        return lcp_fail(err, LCP_NOMEM, "", "cannot cut %lld sequences", (long long)w->sliced_count);
+    }
+    bool with_tail = tails_can_be_filled(w, whole_seconds);
+    lcp_status status = LCP_OK;
+    for (int64_t i = 0; status == LCP_OK && i < w->sliced_count; i++) {
+        status = cut_item(w, i, with_tail, err);
+    }
+    return status;
+}
+
+/* Chunks left for whole sequences once every slice has its own. */
+static int32_t fresh_bins(const rank_work *w)
+{
+    int64_t whole = w->item_count - w->sliced_count;
+    int64_t slices = 0;
+    double room = 0;
+    double seconds = 0;
+    for (int64_t i = 0; i < w->sliced_count; i++) {
+        slices += w->cuts[i].count;
+        room += fmax(0, w->target_seconds - slice_seconds(w, &w->cuts[i], w->cuts[i].count - 1));
+    }
+    for (int64_t i = w->sliced_count; i < w->item_count; i++) {
+        seconds += w->items[i].seconds;
+    }
+    int64_t wanted = w->input->chunks_per_rank - slices;
+    if (wanted < 1 && seconds > room * 1.02) {
+        wanted = 1;
+    }
+    if (w->sliced_count == 0 && wanted < 1) {
+        wanted = 1;
+    }
+    wanted = wanted < 0 ? 0 : wanted;
+    return (int32_t)(wanted < whole ? wanted : whole);
+}
+
+static lcp_status make_bins(rank_work *w, int32_t fresh, lcp_error *err)
+{
+    w->bin_count = (int32_t)w->sliced_count + fresh;
+    w->bins = calloc((size_t)w->bin_count + 1, sizeof *w->bins);
+    w->empty_bins = calloc((size_t)w->bin_count + 1, sizeof *w->empty_bins);
+    if (w->bins == NULL || w->empty_bins == NULL) {
+        return lcp_fail(err, LCP_NOMEM, "", "cannot hold %d chunks", w->bin_count);
+    }
+    for (int64_t i = 0; i < w->sliced_count; i++) {
+        const lcp_cut *cut = &w->cuts[i];
+        w->empty_bins[i].seconds = slice_seconds(w, cut, cut->count - 1);
+        w->empty_bins[i].tokens = cut->offsets[cut->count] - cut->offsets[cut->count - 1];
+    }
+    memcpy(w->bins, w->empty_bins, (size_t)w->bin_count * sizeof *w->bins);
+    return LCP_OK;
+}
+
+static bool all_packed(const rank_work *w)
+{
+    for (int64_t i = 0; i < w->item_count - w->sliced_count; i++) {
+        if (w->bin_of[i] < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static double fullest_bin(const rank_work *w)
+{
+    double fullest = 0;
+    for (int32_t b = 0; b < w->bin_count; b++) {
+        fullest = fmax(fullest, w->bins[b].seconds);
+    }
+    return fullest;
+}
+
+#define PATTERNS_SPREAD 1.01 /* fullest bin over the target at which patterns are worth a program */
+
+static lcp_status pack_whole(rank_work *w, int32_t fresh, lcp_error *err)
+{
+    const lcp_item *whole = &w->items[w->sliced_count];
+    int64_t count = w->item_count - w->sliced_count;
+    free(w->bins);
+    free(w->empty_bins);
+    lcp_status status = make_bins(w, fresh, err);
+    if (status != LCP_OK || count == 0) {
+        return status;
+    }
+    status = lcp_pack_balanced(w->bin_of, w->bins, w->bin_count, whole, count, w->input->max_chunk_tokens, err);
+    bool few = count <= 4000 && w->bin_count <= 512;
+    if (status != LCP_OK || !w->input->columns_generated || !few || !all_packed(w)) {
+        return status;
+    }
+    if (fullest_bin(w) > w->target_seconds * PATTERNS_SPREAD) {
+        lcp_patterns_result result;
+        status = lcp_pack_patterns(&result, w->bin_of, w->bins, w->empty_bins, w->bin_count, whole, count,
+                                   w->input->max_chunk_tokens, err);
+        w->lp_solves += result.lp_solves;
+        w->mip_nodes += result.mip_nodes;
+    }
+    return status;
+}
+
+static lcp_status solve_rank(rank_work *w, lcp_error *err)
+{
+    double total = 0;
+    for (int64_t i = 0; i < w->item_count; i++) {
+        total += w->items[i].seconds;
+    }
+    w->target_seconds = total / w->input->chunks_per_rank;
+    w->bin_of = malloc(((size_t)w->item_count + 1) * sizeof *w->bin_of);
+    if (w->bin_of == NULL) {
+        return lcp_fail(err, LCP_NOMEM, "", "cannot pack %lld sequences", (long long)w->item_count);
+    }
+    lcp_status status = cut_long(w, err);
+    if (status != LCP_OK) {
+        return status;
+    }
+    int64_t whole = w->item_count - w->sliced_count;
+    int32_t fresh = fresh_bins(w);
+    status = pack_whole(w, fresh, err);
+    while (status == LCP_OK && !all_packed(w) && fresh < whole) {
+        fresh = fresh + 1 + fresh / 4 < whole ? fresh + 1 + fresh / 4 : (int32_t)whole;
+        status = pack_whole(w, fresh, err);
+    }
+    if (status == LCP_OK && !all_packed(w)) {
+        return lcp_fail(err, LCP_INFEASIBLE, "chunk",
+                        "a sequence of %lld tokens is longer than a chunk may be (%lld tokens) and must not be cut",
+                        (long long)w->items[w->sliced_count].tokens, (long long)w->input->max_chunk_tokens);
+    }
+    w->lower_bound_count = ceil(total / fmax(w->target_seconds, fullest_bin(w)) - 1e-9);
+    return status;
+}
+
+/* Writes chunks and segments of all ranks into the answer. */
+typedef struct writer {
+    lcp_chunking *out;
+    int64_t segment_count;
+    lcp_chunk *chunk; /* open */
+} writer;
+
+static void open_chunk(writer *w, int32_t dp)
+{
+    w->chunk = &w->out->chunks[w->out->chunk_count++];
+    *w->chunk = (lcp_chunk){.dp = dp, .segments = &w->out->segments[w->segment_count]};
+}
+
+static void write_segment(writer *w, lcp_segment segment)
+{
+    w->out->segments[w->segment_count++] = segment;
+    w->chunk->segment_count++;
+}
+
+/* Items of a bin, in order. list: items sorted by bin. */
+static void write_bin(writer *w, const rank_work *work, const int64_t *list, const int64_t *first, int32_t bin)
+{
+    for (int64_t i = first[bin]; i < first[bin + 1]; i++) {
+        const lcp_item *item = &work->items[work->sliced_count + list[i]];
+        write_segment(w, (lcp_segment){.sequence = item->sequence, .length_tokens = item->tokens});
+    }
+}
+
+static void write_sliced(writer *w, const rank_work *work, int32_t dp, int64_t i, const int64_t *list,
+                         const int64_t *first)
+{
+    const lcp_cut *cut = &work->cuts[i];
+    for (int32_t s = 0; s < cut->count; s++) {
+        open_chunk(w, dp);
+        write_segment(w, (lcp_segment){.sequence = work->items[i].sequence,
+                                       .offset_tokens = cut->offsets[s],
+                                       .length_tokens = cut->offsets[s + 1] - cut->offsets[s],
+                                       .has_successor = s + 1 < cut->count});
+    }
+    write_bin(w, work, list, first, (int32_t)i);
+}
+
+typedef struct bin_rank {
+    double seconds;
+    int32_t bin;
+} bin_rank;
+
+static int fullest_first(const void *a, const void *b)
+{
+    const bin_rank *x = a;
+    const bin_rank *y = b;
+    if (x->seconds < y->seconds || x->seconds > y->seconds) {
+        return x->seconds > y->seconds ? -1 : 1;
+    }
+    return (x->bin > y->bin) - (x->bin < y->bin);
+}
+
+/* Sliced sequences first, the longest first, then packs, the fullest first. */
+static lcp_status write_rank(writer *w, const rank_work *work, int32_t dp, lcp_error *err)
+{
+    int64_t whole = work->item_count - work->sliced_count;
+    size_t bins = (size_t)work->bin_count;
+    int64_t *first = calloc(bins + 2 + (size_t)whole, sizeof *first);
+    bin_rank *order = malloc((bins + 1) * sizeof *order);
+    if (first == NULL || order == NULL) {
+        free(first);
+        free(order);
+        return lcp_fail(err, LCP_NOMEM, "", "cannot order %d chunks", work->bin_count);
+    }
+    int64_t *list = first + bins + 2;
+    for (int64_t i = 0; i < whole; i++) {
+        first[work->bin_of[i] + 2]++;
+    }
+    for (size_t b = 0; b < bins; b++) {
+        first[b + 2] += first[b + 1];
+    }
+    for (int64_t i = 0; i < whole; i++) {
+        list[first[work->bin_of[i] + 1]++] = i;
+    }
+    int32_t packs = 0;
+    for (int32_t b = (int32_t)work->sliced_count; b < work->bin_count; b++) {
+        order[packs++] = (bin_rank){.seconds = work->bins[b].seconds, .bin = b};
+    }
+    qsort(order, (size_t)packs, sizeof *order, fullest_first);
+    for (int64_t i = 0; i < work->sliced_count; i++) {
+        write_sliced(w, work, dp, i, list, first);
+    }
+    for (int32_t i = 0; i < packs; i++) {
+        if (first[order[i].bin + 1] > first[order[i].bin]) {
+            open_chunk(w, dp);
+            write_bin(w, work, list, first, order[i].bin);
+        }
+    }
+    free(first);
+    free(order);
+    return LCP_OK;
+}
+
+static lcp_status allocate_answer(lcp_chunking *out, const rank_work *work, int32_t ranks, lcp_error *err)
+{
+    int64_t chunks = 0;
+    int64_t segments = 0;
+    for (int32_t r = 0; r < ranks; r++) {
+        chunks += work[r].bin_count;
+        segments += work[r].item_count;
+        for (int64_t i = 0; i < work[r].sliced_count; i++) {
+            chunks += work[r].cuts[i].count;
+            segments += work[r].cuts[i].count;
+        }
+    }
+    out->chunks = calloc((size_t)chunks + 1, sizeof *out->chunks);
+    out->segments = calloc((size_t)segments + 1, sizeof *out->segments);
+    out->rank_first = calloc((size_t)ranks + 1, sizeof *out->rank_first);
+    bool complete = out->chunks != NULL && out->segments != NULL && out->rank_first != NULL;
+    return complete ? LCP_OK : lcp_fail(err, LCP_NOMEM, "", "cannot hold %lld chunks", (long long)chunks);
+}
+
+static lcp_status write_answer(lcp_chunking *out, const rank_work *work, int32_t ranks, lcp_error *err)
+{
+    lcp_status status = allocate_answer(out, work, ranks, err);
+    writer w = {.out = out};
+    for (int32_t r = 0; status == LCP_OK && r < ranks; r++) {
+        status = write_rank(&w, &work[r], r, err);
+        out->rank_first[r + 1] = out->chunk_count;
+        out->target_seconds = fmax(out->target_seconds, work[r].target_seconds);
+        out->largest_seconds = fmax(out->largest_seconds, fullest_bin(&work[r]));
+        out->lower_bound_count += work[r].lower_bound_count;
+        out->lp_solves += work[r].lp_solves;
+        out->mip_nodes += work[r].mip_nodes;
+    }
+    return status;
+}
+
+/* Splits the sorted items into one sorted list a rank. */
+static lcp_status divide(rank_work *work, const lcp_chunking_input *input, int32_t ranks, lcp_error *err)
+{
+    int64_t count = input->workload->sequence_count;
+    lcp_item *items = NULL;
+    int32_t *rank_of = malloc((size_t)count * sizeof *rank_of);
+    lcp_status status = rank_of != NULL
+                            ? lcp_items_build(&items, input, err)
+                            : lcp_fail(err, LCP_NOMEM, "", "cannot divide %lld sequences", (long long)count);
+    if (status == LCP_OK) {
+        status = lcp_items_to_ranks(rank_of, items, count, ranks, err);
+    }
+    for (int64_t i = 0; status == LCP_OK && i < count; i++) {
+        work[rank_of[i]].item_count++;
+    }
+    for (int32_t r = 0; status == LCP_OK && r < ranks; r++) {
+        work[r].input = input;
+        work[r].items = malloc(((size_t)work[r].item_count + 1) * sizeof *work[r].items);
+        work[r].item_count = 0;
+        if (work[r].items == NULL) {
+            status = lcp_fail(err, LCP_NOMEM, "", "cannot divide %lld sequences", (long long)count);
+        }
+    }
+    for (int64_t i = 0; status == LCP_OK && i < count; i++) {
+        rank_work *w = &work[rank_of[i]];
+        w->items[w->item_count++] = items[i];
+    }
+    free(rank_of);
+    free(items);
+    return status;
+}
+
+lcp_status lcp_chunking_solve(lcp_chunking *out, const lcp_chunking_input *input, lcp_error *err)
+{
+    *out = (lcp_chunking){0};
+    int32_t ranks = input->cost->layout.dp;
+    rank_work *work = calloc((size_t)ranks, sizeof *work);
+    lcp_status status = work != NULL ? divide(work, input, ranks, err)
+                                     : lcp_fail(err, LCP_NOMEM, "", "cannot divide the batch over %d ranks", ranks);
+    for (int32_t r = 0; status == LCP_OK && r < ranks; r++) {
+        status = solve_rank(&work[r], err);
+    }
+    if (status == LCP_OK) {
+        status = write_answer(out, work, ranks, err);
+    }
+    for (int32_t r = 0; work != NULL && r < ranks; r++) {
+        rank_dispose(&work[r]);
+    }
+    free(work);
+    if (status != LCP_OK) {
+        lcp_chunking_dispose(out);
+    }
+    return status;
+}

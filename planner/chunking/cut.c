@@ -1,0 +1,88 @@
+/* Slices of one sequence at equal time: later slices see a longer prefix and are shorter. */
+#include "chunking/chunking_internal.h"
+
+#include <stdlib.h>
+
+/* Smallest aligned end at which the slice [offset, end) costs at least `seconds`, or the sequence's end. */
+static int64_t end_for_seconds(const lcp_chunking_input *input, int64_t offset, int64_t tokens, double seconds)
+{
+    int64_t unit = input->slice_alignment_tokens;
+    int64_t low = 1;
+    int64_t high = (tokens - offset + unit - 1) / unit;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (lcp_cost_segment_seconds(input->cost, offset, middle * unit) < seconds) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    /* Nearest of the two aligned ends around the wanted time. */
+    if (low > 1) {
+        double over = lcp_cost_segment_seconds(input->cost, offset, low * unit) - seconds;
+        double under = seconds - lcp_cost_segment_seconds(input->cost, offset, (low - 1) * unit);
+        low -= under < over;
+    }
+    int64_t end = offset + low * unit;
+    return end < tokens ? end : tokens;
+}
+
+static int64_t shortest_slice(const lcp_chunking_input *input)
+{
+    int64_t unit = input->slice_alignment_tokens;
+    int64_t wanted = input->min_slice_tokens > unit ? input->min_slice_tokens : unit;
+    return (wanted + unit - 1) / unit * unit;
+}
+
+/* Cuts at most `most` slices, the last takes the rest. Returns the number of slices. */
+static int32_t cut_greedily(int64_t *offsets, const lcp_chunking_input *input, int64_t tokens, double seconds,
+                            int32_t most)
+{
+    int64_t shortest = shortest_slice(input);
+    int32_t count = 0;
+    offsets[0] = 0;
+    while (offsets[count] < tokens) {
+        int64_t end = tokens;
+        if (count + 1 < most) {
+            end = end_for_seconds(input, offsets[count], tokens, seconds);
+            end = end < offsets[count] + shortest ? offsets[count] + shortest : end;
+            end = tokens - end < input->slice_alignment_tokens ? tokens : end;
+        }
+        offsets[++count] = end < tokens ? end : tokens;
+    }
+    return count;
+}
+
+lcp_status lcp_cut_sequence(lcp_cut *out, const lcp_chunking_input *input, int64_t tokens, double slice_seconds,
+                            int32_t slices, lcp_error *err)
+{
+    double whole = lcp_cost_segment_seconds(input->cost, 0, tokens);
+    int64_t by_length = tokens / shortest_slice(input);
+    int64_t wanted = slice_seconds > 0 ? (int64_t)(whole / slice_seconds) + 2 : slices;
+    int64_t most = wanted < by_length ? wanted : by_length;
+    most = most < 1 ? 1 : most > 100000 ? 100000 : most;
+    out->offsets = malloc(((size_t)most + 1) * sizeof *out->offsets);
+    if (out->offsets == NULL) {
+        return lcp_fail(err, LCP_NOMEM, "", "cannot cut a sequence into %lld slices", (long long)most);
+    }
+    if (slice_seconds > 0) {
+        out->count = cut_greedily(out->offsets, input, tokens, slice_seconds, (int32_t)most);
+        return LCP_OK;
+    }
+    /* Slicing adds a little of its own (prefix traffic, tile rounding): search the time that gives equal slices. */
+    double low = whole / (double)most;
+    double high = 2 * low;
+    for (int32_t step = 0; step < 20; step++) {
+        double middle = (low + high) / 2;
+        out->count = cut_greedily(out->offsets, input, tokens, middle, (int32_t)most);
+        int64_t last = out->offsets[out->count - 1];
+        double tail = lcp_cost_segment_seconds(input->cost, last, tokens - last);
+        if (out->count == most && tail > middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    out->count = cut_greedily(out->offsets, input, tokens, high, (int32_t)most);
+    return LCP_OK;
+}
