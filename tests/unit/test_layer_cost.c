@@ -369,6 +369,46 @@ static void follows_flexsp_on_a100(void **state)
     assert_close(linear, row->linear_ms, 0.25);
 }
 
+typedef struct hydraulis_row {
+    const char *name;
+    int64_t hidden, heads, size;
+    int32_t layers, tp;
+    double quadratic_ms, linear_ms, fixed_ms;
+} hydraulis_row;
+
+/* Coefficients that Hydraulis (arXiv 2412.07894) fitted to forward + backward of Llama models on A800-80GB (NVLink at
+ * 200e9 bytes/s), one stage, from its release. Nothing here was fitted to them. */
+static const hydraulis_row hydraulis_rows[] = {
+    {"Hydraulis 7B tp 2", 4096, 32, 11008, 32, 2, 2.05448457e-06, 0.0967076442, 65.179},
+    {"Hydraulis 7B tp 4", 4096, 32, 11008, 32, 4, 1.0304334e-06, 0.0564777342, 56.6978},
+    {"Hydraulis 7B tp 8", 4096, 32, 11008, 32, 8, 5.06885473e-07, 0.0366182377, 44.3175},
+    {"Hydraulis 13B tp 2", 5120, 40, 13824, 40, 2, 2.93719955e-06, 0.180090146, 75.874},
+    {"Hydraulis 13B tp 4", 5120, 40, 13824, 40, 4, 1.62871921e-06, 0.0997626395, 76.4382},
+    {"Hydraulis 13B tp 8", 5120, 40, 13824, 40, 8, 6.59233262e-07, 0.0666817542, 50.3769},
+    {"Hydraulis 32B tp 8", 6656, 52, 17920, 60, 8, 2.12548718e-06, 0.141411593, 122.9102},
+};
+#define HYDRAULIS_ROWS (sizeof hydraulis_rows / sizeof hydraulis_rows[0])
+
+static void follows_hydraulis_on_a800(void **state)
+{
+    const hydraulis_row *row = *state;
+    cost_fixture f;
+    fixture_dense(&f, row->hidden, row->heads, row->heads, row->size, row->layers);
+    f.model.vocab_size = 32000;
+    fixture_a100_cluster(&f, 1);
+    f.groups[0].intra_node.bandwidth_bytes_per_second = 200e9;
+    f.layout = fixture_layout(1, 1, row->tp, 1, 1);
+    fixture_prepare(&f);
+    const int64_t lengths[] = {16384, 32768};
+    for (int i = 0; i < 2; i++) {
+        lcp_segment segment;
+        lcp_chunk chunk = fixture_chunk(&segment, 0, lengths[i], false);
+        double n = (double)lengths[i];
+        double measured = row->quadratic_ms * n * n + row->linear_ms * n + row->fixed_ms;
+        assert_close(fixture_chunk_seconds(&f.cost, &chunk) * 1e3, measured, 0.1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest plain[] = {
@@ -393,7 +433,7 @@ int main(void)
         cmocka_unit_test(model_flops),
     };
     const size_t plain_count = sizeof plain / sizeof plain[0];
-    struct CMUnitTest tests[sizeof plain / sizeof plain[0] + FLEXSP_ROWS];
+    struct CMUnitTest tests[sizeof plain / sizeof plain[0] + FLEXSP_ROWS + HYDRAULIS_ROWS];
     for (size_t i = 0; i < plain_count; i++) {
         tests[i] = plain[i];
     }
@@ -401,6 +441,12 @@ int main(void)
         tests[plain_count + i] = (struct CMUnitTest){.name = flexsp_rows[i].name,
                                                      .test_func = follows_flexsp_on_a100,
                                                      .initial_state = (void *)(uintptr_t)&flexsp_rows[i]};
+    }
+    for (size_t i = 0; i < HYDRAULIS_ROWS; i++) {
+        tests[plain_count + FLEXSP_ROWS + i] =
+            (struct CMUnitTest){.name = hydraulis_rows[i].name,
+                                .test_func = follows_hydraulis_on_a800,
+                                .initial_state = (void *)(uintptr_t)&hydraulis_rows[i]};
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
