@@ -1,8 +1,6 @@
 /* Gradient exchange and optimizer at the end of a step, and the per-chunk exchanges of ZeRO 2 and 3. */
 #include "internal.h"
 
-#include <math.h>
-
 /* Newton-Schulz iterations of Muon. */
 #define MUON_ITERATIONS 5.0
 

@@ -35,7 +35,12 @@ typedef struct lcp_layout {
     lcp_ring_method ring_method;
 } lcp_layout;
 
-typedef enum lcp_precision { LCP_PRECISION_BF16, LCP_PRECISION_FP16, LCP_PRECISION_FP32, LCP_PRECISION_FP8 } lcp_precision;
+typedef enum lcp_precision {
+    LCP_PRECISION_BF16,
+    LCP_PRECISION_FP16,
+    LCP_PRECISION_FP32,
+    LCP_PRECISION_FP8
+} lcp_precision;
 typedef enum lcp_loss { LCP_LOSS_EAGER, LCP_LOSS_FUSED, LCP_LOSS_CHUNKED } lcp_loss;
 typedef enum lcp_optimizer { LCP_OPTIMIZER_ADAM, LCP_OPTIMIZER_SGD, LCP_OPTIMIZER_MUON } lcp_optimizer;
 
@@ -43,16 +48,16 @@ typedef enum lcp_optimizer { LCP_OPTIMIZER_ADAM, LCP_OPTIMIZER_SGD, LCP_OPTIMIZE
 typedef struct lcp_training {
     lcp_precision precision;
     lcp_optimizer optimizer;
-    lcp_loss loss;               /* eager: 16-bit logits + fp32 copy + fp32 gradient; fused: 16-bit in
-                                    place; chunked: 1/8 of fused, gradient of the hidden states made in F */
-    int32_t gradient_bytes;      /* per parameter, 2 or 4; default 4 (fp32 accumulation) */
-    int32_t kv_gradient_bytes;   /* per element of the KV-gradient accumulators of sliced sequences; default 4 */
-    double expert_imbalance;     /* hottest expert rank / mean, >= 1; default 1.05 */
-    double dp_overlap_ratio;     /* share of gradient reduction and parameter gather hidden at step end; default 0.5 */
-    double tp_overlap_ratio;     /* share of tensor-parallel traffic hidden under products; default 0 */
-    double ep_overlap_ratio;     /* share of expert all-to-all hidden; default 0 */
-    bool mla_keeps_expanded_kv;  /* latent attention: prefix keys and values kept expanded (true) or re-expanded from the
-                                    latent for every later slice (false); default true */
+    lcp_loss loss;              /* eager: 16-bit logits + fp32 copy + fp32 gradient; fused: 16-bit in
+                                   place; chunked: 1/8 of fused, gradient of the hidden states made in F */
+    int32_t gradient_bytes;     /* per parameter, 2 or 4; default 4 (fp32 accumulation) */
+    int32_t kv_gradient_bytes;  /* per element of the KV-gradient accumulators of sliced sequences; default 4 */
+    double expert_imbalance;    /* hottest expert rank / mean, >= 1; default 1.05 */
+    double dp_overlap_ratio;    /* share of gradient reduction and parameter gather hidden at step end; default 0.5 */
+    double tp_overlap_ratio;    /* share of tensor-parallel traffic hidden under products; default 0 */
+    double ep_overlap_ratio;    /* share of expert all-to-all hidden; default 0 */
+    bool mla_keeps_expanded_kv; /* latent attention: prefix keys and values kept expanded (true) or re-expanded from the
+                                   latent for every later slice (false); default true */
 } lcp_training;
 lcp_training lcp_training_default(void);
 
@@ -75,20 +80,20 @@ double lcp_seconds_sum(const lcp_seconds *seconds);
 /* One layer, one chunk, one rank. */
 typedef struct lcp_layer_cost {
     lcp_seconds forward;
-    lcp_seconds input_grad;  /* I; with weight_grad = B */
-    lcp_seconds weight_grad; /* W */
+    lcp_seconds input_grad;                     /* I; with weight_grad = B */
+    lcp_seconds weight_grad;                    /* W */
     lcp_seconds recompute[LCP_RECOMPUTE_COUNT]; /* extra before the backward pass; [NONE] is zero */
     int64_t kept_bytes[LCP_RECOMPUTE_COUNT];    /* held from the start of F to the end of B; never increasing along
                                                    NONE >= ACTIVATION >= MLP, NONE >= ATTENTION_OUTPUT >= FULL */
-    int64_t kv_bytes;       /* K and V of sliced segments that policies ATTENTION_OUTPUT and FULL would drop but later
-                               slices read; ALREADY inside kept_bytes of every policy; reported apart */
-    int64_t kv_grad_bytes;  /* gradient accumulators of K and V of sliced segments WITH successors: allocated when the
-                               backward pass of the last slice of the sequence starts, freed when B of this chunk ends */
-    int64_t working_bytes;  /* transient peak inside a pass over this layer, beyond what is kept, whatever the policy:
-                               the rebuilt inside of the layer and its gradients */
+    int64_t kv_bytes;      /* K and V of sliced segments that policies ATTENTION_OUTPUT and FULL would drop but later
+                              slices read; ALREADY inside kept_bytes of every policy; reported apart */
+    int64_t kv_grad_bytes; /* gradient accumulators of K and V of sliced segments WITH successors: allocated when the
+                              backward pass of the last slice of the sequence starts, freed when B of this chunk ends */
+    int64_t working_bytes; /* transient peak inside a pass over this layer, beyond what is kept, whatever the policy:
+                              the rebuilt inside of the layer and its gradients */
     int64_t working_none_bytes; /* the same for a layer that keeps everything: its gradients */
-    double forward_flops;   /* of all ranks together, model FLOPs: causal attention counted once, no padding */
-    double communicated_bytes; /* sent per rank, forward + backward, all kinds */
+    double forward_flops;       /* of all ranks together, model FLOPs: causal attention counted once, no padding */
+    double communicated_bytes;  /* sent per rank, forward + backward, all kinds */
 } lcp_layer_cost;
 
 /* Embedding on the first stage, final norm + head + loss on the last. */
@@ -96,7 +101,7 @@ typedef struct lcp_end_cost {
     lcp_seconds forward;
     lcp_seconds input_grad;
     lcp_seconds weight_grad;
-    int64_t kept_bytes;    /* from F to B (head: chunk's final hidden states, and the logits unless the loss is chunked) */
+    int64_t kept_bytes; /* from F to B (head: chunk's final hidden states, and the logits unless the loss is chunked) */
     int64_t working_bytes; /* transient: gradient of the logits (eager), one piece of the logits (chunked) */
     double forward_flops;
 } lcp_end_cost;
@@ -115,9 +120,9 @@ typedef struct lcp_step_seconds {
 /* The link and shape a process group sees, from its placement. */
 typedef struct lcp_group_placement {
     int64_t ranks;
-    int64_t ranks_per_node;  /* of this group on one node, >= 1 */
-    lcp_link intra;          /* bandwidth already times collective_ratio */
-    lcp_link inter;          /* link that the widest span crosses; unused when ranks == ranks_per_node */
+    int64_t ranks_per_node; /* of this group on one node, >= 1 */
+    lcp_link intra;         /* bandwidth already times collective_ratio */
+    lcp_link inter;         /* link that the widest span crosses; unused when ranks == ranks_per_node */
     double half_bytes;
 } lcp_group_placement;
 
@@ -152,8 +157,8 @@ typedef struct lcp_cost {
     lcp_group_placement pp;        /* a rank and its neighbour on the next stage, at the slowest boundary */
     lcp_layer_terms layer_terms[LCP_COST_CLASSES];
     lcp_end_terms embedding_terms, head_terms;
-    int64_t capacity_bytes;           /* device memory */
-    int64_t reserve_bytes;            /* memory * (1 - usable_memory_ratio), rounded up: allocator reserve */
+    int64_t capacity_bytes; /* device memory */
+    int64_t reserve_bytes;  /* memory * (1 - usable_memory_ratio), rounded up: allocator reserve */
     lcp_static_bytes layer_static[LCP_COST_CLASSES];
     lcp_step_seconds layer_step[LCP_COST_CLASSES];
     double layer_gather_seconds[LCP_COST_CLASSES];  /* ZeRO 3: parameters of one layer, one pass */
@@ -165,8 +170,8 @@ typedef struct lcp_cost {
 
 /* Fails with LCP_INPUT if a dimension overflows; assumes a legal layout (planner/search/legality checks it) and a
  * cluster of one device kind. */
-lcp_status lcp_cost_prepare(lcp_cost *cost, const lcp_model *model, const lcp_cluster *cluster, const lcp_layout *layout,
-                            const lcp_training *training, lcp_error *err);
+lcp_status lcp_cost_prepare(lcp_cost *cost, const lcp_model *model, const lcp_cluster *cluster,
+                            const lcp_layout *layout, const lcp_training *training, lcp_error *err);
 
 void lcp_cost_layer(const lcp_cost *cost, int32_t layer_class, const lcp_chunk *chunk, lcp_layer_cost *out);
 void lcp_cost_embedding(const lcp_cost *cost, const lcp_chunk *chunk, lcp_end_cost *out);

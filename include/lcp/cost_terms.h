@@ -70,7 +70,7 @@ typedef struct lcp_layer_terms {
     lcp_line wire_bytes;                    /* sent, forward + backward, without the ring; fixed: ZeRO */
     double wire_bytes_per_key;
     double measured_forward, measured_input_grad, measured_weight_grad; /* seconds per token; < 0: not given */
-    /* The same as one sum of linear terms, each of them a lower bound; forward + backward. */
+    /* The same as one sum of linear terms; forward + backward. Each is a lower bound. */
     lcp_line linear;
 } lcp_layer_terms;
 

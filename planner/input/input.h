@@ -14,9 +14,11 @@ lcp_status lcp_read_cluster(lcp_cluster *out, lcp_source *source, const char *pa
 lcp_status lcp_cluster_from_json(lcp_cluster *out, json_t *root, const char *file, lcp_error *err);
 lcp_status lcp_read_workload(lcp_workload *out, lcp_source *source, const char *path, lcp_error *err);
 /* base_directory: where a relative "file" of lengths is looked up; NULL = current. */
-lcp_status lcp_workload_from_json(lcp_workload *out, json_t *root, const char *file, const char *base_directory, lcp_error *err);
+lcp_status lcp_workload_from_json(lcp_workload *out, json_t *root, const char *file, const char *base_directory,
+                                  lcp_error *err);
 /* --sequence-length N --global-batch M: M sequences of N tokens. */
-lcp_status lcp_workload_uniform(lcp_workload *out, lcp_source *source, int64_t length_tokens, int64_t sequences, lcp_error *err);
+lcp_status lcp_workload_uniform(lcp_workload *out, lcp_source *source, int64_t length_tokens, int64_t sequences,
+                                lcp_error *err);
 
 /* Resolved documents (new references): reading them back gives the same structs. NULL = out of memory. */
 json_t *lcp_model_to_json(const lcp_model *model);

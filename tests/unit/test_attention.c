@@ -3,8 +3,6 @@
 #include "cost_fixture.h"
 #include "internal.h"
 
-#include <math.h>
-
 typedef struct pairs_row {
     const char *name;
     int64_t offset, length, window;

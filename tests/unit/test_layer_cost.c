@@ -2,8 +2,6 @@
 
 #include "cost_fixture.h"
 
-#include <math.h>
-
 /* Llama-3.1-8B, one layer: 4096 (4096 + 1024 + 1024 + 4096) + 3 * 4096 * 14336 matrix parameters. */
 static const double llama_parameters = 41943040.0 + 176160768.0;
 
@@ -334,44 +332,9 @@ static void model_flops(void **state)
     assert_close(lcp_cost_sequence_flops(&f.model, 131072), expected, 1e-12);
 }
 
-typedef struct flexsp_row {
-    const char *name;
-    int64_t hidden, heads;
-    int32_t layers;
-    double quadratic_ms, linear_ms; /* per token^2 and per token, forward + backward on one A100 */
-} flexsp_row;
-
-/* Coefficients that FlexSP (arXiv 2412.01523) fitted to its measurements, from its release. */
-static const flexsp_row flexsp_rows[] = {
-    {"FlexSP GPT-7B", 4096, 32, 32, 5.128e-6, 0.1840},
-    {"FlexSP GPT-13B", 5120, 40, 40, 9.285e-6, 0.3060},
-    {"FlexSP GPT-30B", 6656, 52, 60, 15.43e-6, 0.8036},
-};
-#define FLEXSP_ROWS (sizeof flexsp_rows / sizeof flexsp_rows[0])
-
-static void follows_flexsp_on_a100(void **state)
-{
-    const flexsp_row *row = *state;
-    cost_fixture f;
-    fixture_gpt(&f, row->hidden, row->heads, row->layers);
-    fixture_a100_cluster(&f, 1);
-    fixture_prepare(&f);
-    double rates[2];
-    const int64_t lengths[] = {32768, 131072};
-    for (int i = 0; i < 2; i++) {
-        lcp_segment segment;
-        lcp_chunk chunk = fixture_chunk(&segment, 0, lengths[i], false);
-        rates[i] = fixture_chunk_seconds(&f.cost, &chunk) / (double)lengths[i] * 1e3;
-    }
-    double quadratic = (rates[1] - rates[0]) / (double)(lengths[1] - lengths[0]);
-    double linear = rates[0] - quadratic * (double)lengths[0];
-    assert_close(quadratic, row->quadratic_ms, 0.25);
-    assert_close(linear, row->linear_ms, 0.25);
-}
-
 int main(void)
 {
-    const struct CMUnitTest plain[] = {
+    const struct CMUnitTest tests[] = {
         cmocka_unit_test(compute_of_a_layer),
         cmocka_unit_test(traffic_of_a_layer),
         cmocka_unit_test(overlap_ratio_hides_its_share),
@@ -392,15 +355,5 @@ int main(void)
         cmocka_unit_test(precision_changes_rates_and_bytes),
         cmocka_unit_test(model_flops),
     };
-    const size_t plain_count = sizeof plain / sizeof plain[0];
-    struct CMUnitTest tests[sizeof plain / sizeof plain[0] + FLEXSP_ROWS];
-    for (size_t i = 0; i < plain_count; i++) {
-        tests[i] = plain[i];
-    }
-    for (size_t i = 0; i < FLEXSP_ROWS; i++) {
-        tests[plain_count + i] = (struct CMUnitTest){.name = flexsp_rows[i].name,
-                                                     .test_func = follows_flexsp_on_a100,
-                                                     .initial_state = (void *)(uintptr_t)&flexsp_rows[i]};
-    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,7 +110,7 @@ static void policies_never_keep_more(const cost_fixture *f, int64_t offset, int6
     }
 }
 
-static void set_kind(cost_fixture *f, int kind)
+static void set_kind(cost_fixture *f, lcp_attention_kind kind)
 {
     if (kind == LCP_ATTENTION_LATENT) {
         fixture_deepseek(f);
@@ -135,7 +135,7 @@ static void every_kind_is_monotone_in_the_policy(void **state)
         for (size_t i = 0; i < sizeof degrees / sizeof degrees[0]; i++) {
             for (int expanded = 0; expanded < 2; expanded++) {
                 cost_fixture f;
-                set_kind(&f, kind);
+                set_kind(&f, (lcp_attention_kind)kind);
                 fixture_a100_cluster(&f, 2);
                 f.layout = fixture_layout(1, 1, degrees[i][0], degrees[i][1], degrees[i][2]);
                 f.training.mla_keeps_expanded_kv = expanded == 1;
