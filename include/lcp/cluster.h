@@ -27,17 +27,17 @@ typedef struct lcp_device {
     lcp_rate matmul;
     lcp_rate attention_forward;
     lcp_rate attention_backward;
-    double memory_ratio;              /* of memory bandwidth reached by element-wise kernels */
-    double collective_ratio;          /* of link bandwidth reached by large collectives, (0, 1] */
-    double collective_half_bytes;     /* message size at which half of that is reached */
-    double pass_overhead_seconds;     /* per forward or backward pass of a stage */
-    double hop_overhead_seconds;      /* per stage-to-stage send, added to the link latency */
-    int64_t fixed_memory_bytes;       /* context, libraries, communicators */
-    double power_watts;               /* 0 = unknown */
-    lcp_link intra_node;              /* catalogue default for a group that does not say */
+    double memory_ratio;          /* of memory bandwidth reached by element-wise kernels */
+    double collective_ratio;      /* of link bandwidth reached by large collectives, (0, 1] */
+    double collective_half_bytes; /* message size at which half of that is reached */
+    double pass_overhead_seconds; /* per forward or backward pass of a stage */
+    double hop_overhead_seconds;  /* per stage-to-stage send, added to the link latency */
+    int64_t fixed_memory_bytes;   /* context, libraries, communicators */
+    double power_watts;           /* 0 = unknown */
+    lcp_link intra_node;          /* catalogue default for a group that does not say */
     lcp_link inter_node;
     lcp_link host;
-    char provenance[256];
+    char provenance[384];
 } lcp_device;
 
 typedef struct lcp_group {
@@ -49,7 +49,7 @@ typedef struct lcp_group {
     lcp_link intra_node;
     lcp_link inter_node;
     lcp_link host;
-    int64_t host_memory_bytes;  /* per node */
+    int64_t host_memory_bytes; /* per node */
 } lcp_group;
 
 typedef struct lcp_group_link {
@@ -70,13 +70,29 @@ void lcp_cluster_dispose(lcp_cluster *cluster);
 /* Devices in all groups. */
 int64_t lcp_cluster_devices(const lcp_cluster *cluster);
 
-/* Catalogue: rows of planner/input/devices.c. Lookup accepts the full name or the short form (h100-sxm). */
+/* Catalogue: rows of planner/input/devices.c. Curves come from the architecture's row of costmodel/device_rates.c. */
 typedef struct lcp_device_row {
-    const char *short_name;
-    lcp_device device;
+    const char *name, *short_name;
+    const char *table_name; /* how published tables of measurements call it */
+    const char *architecture;
+    double peak_flops_per_second;
+    double peak_fp8_flops_per_second; /* 0 = none */
+    int64_t memory_bytes;
+    double memory_bandwidth_bytes_per_second;
+    double intra_node_bytes_per_second;
+    double inter_node_bytes_per_second;
+    double host_bytes_per_second;
+    double power_watts;
+    const char *provenance;
 } lcp_device_row;
 extern const lcp_device_row lcp_device_rows[];
 extern const size_t lcp_device_row_count;
-const lcp_device *lcp_device_find(const char *name); /* NULL if unknown */
+/* By any of the three names, whatever the case; false if unknown. */
+bool lcp_device_find(lcp_device *out, const char *name);
+/* Peaks, memory and links 0 or empty, everything else at values common to recent devices. */
+lcp_device lcp_device_generic(void);
+
+/* Default of lcp_group.usable_memory_ratio. */
+#define LCP_USABLE_MEMORY_RATIO 0.92
 
 #endif

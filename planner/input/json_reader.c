@@ -112,14 +112,16 @@ static lcp_status mismatch(const lcp_json_cursor *at, const char *expected, lcp_
     return lcp_json_fail(at, NULL, err, "found %s, expected %s", found, expected);
 }
 
+lcp_status lcp_json_expect_object(const lcp_json_cursor *at, lcp_error *err)
+{
+    return json_is_object(at->value) ? LCP_OK : mismatch(at, "an object", err);
+}
+
 /* Finds object.key, which may be missing (value NULL); fails if `object` is no object. */
 static lcp_status find(lcp_json_cursor *out, const lcp_json_cursor *object, const char *key, lcp_error *err)
 {
-    if (!json_is_object(object->value)) {
-        return mismatch(object, "an object", err);
-    }
     *out = member(object, key);
-    return LCP_OK;
+    return lcp_json_expect_object(object, err);
 }
 
 bool lcp_json_has(const lcp_json_cursor *object, const char *key)

@@ -74,8 +74,9 @@ lcp_status lcp_json_element_int(int64_t *out, const lcp_json_cursor *array, size
                                 lcp_error *err);
 lcp_status lcp_json_element_string(const char **out, const lcp_json_cursor *array, size_t index, lcp_error *err);
 
-/* Every key must be in allowed[] (NULL-terminated) or start with '_' ; else an error that names the key and lists the
- * allowed ones. */
+lcp_status lcp_json_expect_object(const lcp_json_cursor *at, lcp_error *err);
+/* It is an object, and every key is in allowed[] (NULL-terminated) or starts with '_'; else an error that names the key
+ * and lists the allowed ones. */
 lcp_status lcp_json_only_keys(const lcp_json_cursor *object, const char *const *allowed, lcp_error *err);
 /* "format" must equal `format`. */
 lcp_status lcp_json_format(const lcp_json_cursor *root, const char *format, lcp_error *err);

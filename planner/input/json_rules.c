@@ -26,6 +26,10 @@ static void join(char *words, size_t size, const char *const *names)
 
 lcp_status lcp_json_only_keys(const lcp_json_cursor *object, const char *const *allowed, lcp_error *err)
 {
+    lcp_status status = lcp_json_expect_object(object, err);
+    if (status != LCP_OK) {
+        return status;
+    }
     for (void *i = json_object_iter(object->value); i != NULL; i = json_object_iter_next(object->value, i)) {
         const char *key = json_object_iter_key(i);
         if (key[0] != '_' && !is_listed(key, allowed)) {

@@ -64,12 +64,12 @@ static void make_model(instance *x, uint64_t *state)
 
 static void make_cluster(instance *x, uint64_t *state)
 {
-    const lcp_device *device = lcp_device_find("a100-80");
-    assert_non_null(device);
-    x->group = (lcp_group){.device = *device, .nodes = 1, .devices_per_node = 2, .usable_memory_ratio = 1.0};
-    x->group.intra_node = device->intra_node;
-    x->group.inter_node = device->inter_node;
-    x->group.host = device->host;
+    lcp_device device;
+    assert_true(lcp_device_find(&device, "a100-80"));
+    x->group = (lcp_group){.device = device, .nodes = 1, .devices_per_node = 2, .usable_memory_ratio = 1.0};
+    x->group.intra_node = device.intra_node;
+    x->group.inter_node = device.inter_node;
+    x->group.host = device.host;
     x->group.device.fixed_memory_bytes = 0;
     x->group.device.memory_bytes = pick(state, 500, 2500) * 1000000;
     x->problem.cluster.group_count = 1;
