@@ -7,8 +7,9 @@
 
 #include <jansson.h>
 
-/* with_times adds start_seconds and end_seconds to each op. New reference; NULL = out of memory. */
-json_t *lcp_plan_to_json(const lcp_plan *plan, const lcp_problem *problem, bool with_times);
+/* times: one replay per pipeline adds start_seconds and end_seconds to each op; NULL = without. New reference;
+ * NULL = out of memory. */
+json_t *lcp_plan_to_json(const lcp_plan *plan, const lcp_problem *problem, const lcp_replay *times);
 /* Fills both plan and problem (model, cluster, workload, options from the resolved documents). */
 lcp_status lcp_plan_from_json(lcp_plan *plan, lcp_problem *problem, json_t *root, const char *file, lcp_error *err);
 lcp_status lcp_read_plan(lcp_plan *plan, lcp_problem *problem, const char *path, lcp_error *err);
@@ -16,6 +17,9 @@ lcp_status lcp_read_plan(lcp_plan *plan, lcp_problem *problem, const char *path,
 /* Temporary name in the same directory, fsync, rename; path NULL or "-" writes to standard output and checks that
  * closing succeeds. */
 lcp_status lcp_write_file(const char *path, const char *bytes, size_t size, lcp_error *err);
+/* The plan's document to a file, or to standard output. */
+lcp_status lcp_plan_write(const char *path, const lcp_plan *plan, const lcp_problem *problem, bool with_times,
+                          lcp_error *err);
 /* Deterministic text of a document: insertion order, 17 significant digits, newline at the end. */
 lcp_status lcp_json_text(char **out, size_t *size, const json_t *document, lcp_error *err);
 

@@ -349,6 +349,22 @@ static lcp_status check_memory(const lcp_prediction *out, const lcp_cost *cost, 
     return LCP_OK;
 }
 
+lcp_status lcp_pipeline_replay(lcp_replay *out, const lcp_cost *cost, const lcp_pipeline_tables *tables,
+                               const lcp_partition *decisions, int32_t index, lcp_error *err)
+{
+    pipeline p = {.cost = cost, .tables = tables, .stage_layers = decisions->stage_layers};
+    p.counts = decisions->recompute_counts[index];
+    p.stages = decisions->stage_count;
+    p.classes = cost->model->class_count;
+    lcp_status status = pipeline_price(&p, err);
+    *out = status == LCP_OK ? p.replay : (lcp_replay){0};
+    if (status == LCP_OK) {
+        p.replay = (lcp_replay){0};
+    }
+    pipeline_dispose(&p);
+    return status;
+}
+
 lcp_status lcp_evaluate(lcp_prediction *predicted, const lcp_cost *cost, int32_t pipeline_count,
                         const lcp_pipeline_tables *pipelines, const lcp_partition *decisions,
                         const lcp_workload *workload, lcp_error *err)

@@ -3,6 +3,7 @@
 #define LCP_PARTITION_H
 
 #include "lcp/plan.h"
+#include "lcp/problem.h"
 
 /* Costs of one pipeline's chunks, evaluated once. */
 typedef struct lcp_pipeline_tables {
@@ -54,5 +55,12 @@ lcp_status lcp_partition_solve(lcp_partition *out, const lcp_partition_input *in
 lcp_status lcp_evaluate(lcp_prediction *predicted, const lcp_cost *cost, int32_t pipeline_count,
                         const lcp_pipeline_tables *pipelines, const lcp_partition *decisions,
                         const lcp_workload *workload, lcp_error *err);
+
+/* Start and end of every operation of one pipeline under the decisions; index: its number among the pipelines. */
+lcp_status lcp_pipeline_replay(lcp_replay *out, const lcp_cost *cost, const lcp_pipeline_tables *tables,
+                               const lcp_partition *decisions, int32_t index, lcp_error *err);
+
+/* The same for a finished plan, in its own order: out[plan->layout.dp], disposed of after a failure. */
+lcp_status lcp_plan_replay(lcp_replay *out, const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
 
 #endif
