@@ -1,0 +1,20 @@
+/* Everything a command line can say, whatever the command; each command accepts the groups of options it names. */
+#ifndef LCP_ARGUMENTS_H
+#define LCP_ARGUMENTS_H
+
+#include "lcp/problem.h"
+
+#define LCP_MAX_OPERANDS 4
+
+typedef struct lcp_arguments {
+    bool help;
+    const char *model, *cluster, *workload;                 /* NULL = not given */
+    int64_t sequence_length_tokens, global_batch_sequences; /* 0 = not given */
+    lcp_options options;
+    const char *output; /* NULL = standard output */
+    bool json, quiet, explain, times;
+    int32_t operand_count;
+    const char *operands[LCP_MAX_OPERANDS];
+} lcp_arguments;
+
+#endif
