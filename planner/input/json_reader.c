@@ -324,6 +324,13 @@ lcp_status lcp_json_element_int(int64_t *out, const lcp_json_cursor *array, size
     return read_int(out, &at, lo, hi, err);
 }
 
+lcp_status lcp_json_element_real(double *out, const lcp_json_cursor *array, size_t index, double lo, double hi,
+                                 lcp_error *err)
+{
+    lcp_json_cursor at = lcp_json_element(array, index);
+    return read_real(out, &at, lo, hi, err);
+}
+
 lcp_status lcp_json_element_string(const char **out, const lcp_json_cursor *array, size_t index, lcp_error *err)
 {
     lcp_json_cursor at = lcp_json_element(array, index);

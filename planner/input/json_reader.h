@@ -72,6 +72,8 @@ lcp_json_cursor lcp_json_element(const lcp_json_cursor *array, size_t index);
 /* An element as integer / real / string, same messages. */
 lcp_status lcp_json_element_int(int64_t *out, const lcp_json_cursor *array, size_t index, int64_t lo, int64_t hi,
                                 lcp_error *err);
+lcp_status lcp_json_element_real(double *out, const lcp_json_cursor *array, size_t index, double lo, double hi,
+                                 lcp_error *err);
 lcp_status lcp_json_element_string(const char **out, const lcp_json_cursor *array, size_t index, lcp_error *err);
 
 lcp_status lcp_json_expect_object(const lcp_json_cursor *at, lcp_error *err);
