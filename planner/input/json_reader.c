@@ -27,7 +27,8 @@ static lcp_json_cursor member(const lcp_json_cursor *object, const char *key)
 static bool is_plain_key(const char *key)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-    return key[0] != '\0' && strspn(key, plain) == strlen(key);
+    bool starts_plain = key[0] != '\0' && !(key[0] >= '0' && key[0] <= '9');
+    return starts_plain && strspn(key, plain) == strlen(key);
 }
 
 static size_t append_path(const lcp_json_cursor *at, char *buffer, size_t size)

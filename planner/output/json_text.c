@@ -61,7 +61,7 @@ static void put_string(text *t, const char *string, size_t length)
     put(t, "\"");
 }
 
-/* The shortest text of at most 17 digits that reads back as the same double. */
+/* The first of 15, 16 and 17 digits that reads back as the same double; 17 always does. */
 static void put_real(text *t, double value)
 {
     char digits[40];
