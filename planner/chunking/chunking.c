@@ -181,7 +181,11 @@ static lcp_status pack_whole(rank_work *w, int32_t fresh, lcp_error *err)
     if (status != LCP_OK || !w->input->columns_generated || !few || !all_packed(w)) {
         return status;
     }
-    if (fullest_bin(w) > w->target_seconds * PATTERNS_SPREAD) {
+    double unavoidable = fmax(w->target_seconds, whole[0].seconds);
+    for (int32_t b = 0; b < w->bin_count; b++) {
+        unavoidable = fmax(unavoidable, w->empty_bins[b].seconds);
+    }
+    if (fullest_bin(w) > unavoidable * PATTERNS_SPREAD) {
         lcp_patterns_result result;
         status = lcp_pack_patterns(&result, w->bin_of, w->bins, w->empty_bins, w->bin_count, whole, count,
                                    w->input->max_chunk_tokens, err);

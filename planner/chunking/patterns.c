@@ -295,7 +295,7 @@ static double settle(const program *p, int32_t *bin_of, lcp_bin *bins, const lcp
     }
     for (int32_t b = 0; b < bin_count; b++) {
         bool over = max_tokens > 0 && bins[b].tokens > max_tokens;
-        fullest = over ? (double)INFINITY : fmax(fullest, bins[b].seconds);
+        fullest = over ? HUGE_VAL : fmax(fullest, bins[b].seconds);
     }
     return fullest;
 }

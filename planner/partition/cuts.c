@@ -65,7 +65,7 @@ void lcp_master_add_path(lcp_master *master, const lcp_path_step *steps, int64_t
 static double least_working(const lcp_view *v, int32_t stage, int32_t chunk)
 {
     const int32_t none[LCP_MAX_LAYER_CLASSES] = {0};
-    double least = INFINITY;
+    double least = HUGE_VAL;
     for (int32_t c = 0; c < v->classes; c++) {
         least = fmin(least, (double)v->tables->layers[lcp_view_cell(v, chunk, c)].working_bytes);
     }
@@ -335,7 +335,7 @@ lcp_status lcp_master_separate(lcp_master *master, double makespan_value, int32_
     *added = memory_rows;
     lcp_status status = separate_paths(master, makespan_value * master->scale_seconds, added, longest_seconds, err);
     if (memory_rows > 0) {
-        *longest_seconds = INFINITY; /* the solution does not fit yet: its length says nothing */
+        *longest_seconds = HUGE_VAL; /* the solution does not fit yet: its length says nothing */
     }
     return status;
 }

@@ -60,7 +60,7 @@ static bool repair(lcp_fill *f, int32_t stage, bool spare_critical)
     const int64_t *memory = &f->memory[2 * row];
     for (int32_t i = 0; i < schedule->op_count[stage]; i++) {
         while (memory[i] > f->capacity_bytes) {
-            upgrade best = {.price = INFINITY};
+            upgrade best = {.price = HUGE_VAL};
             for (int32_t k = v->chunks - 1; k >= 0; k--) {
                 bool in_flight = v->forward_at[row + (size_t)k] <= i && v->backward_at[row + (size_t)k] >= i;
                 if (in_flight && !(spare_critical && f->critical[row + (size_t)k])) {

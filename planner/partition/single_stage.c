@@ -29,12 +29,11 @@ static int32_t class_hull(const lcp_view *v, int32_t chunk, int32_t layer_class,
     double seconds = 0;
     int32_t count = 0;
     for (;;) {
-        double best = INFINITY;
+        double best = HUGE_VAL;
         int32_t next = -1;
         for (int32_t q = 0; q < LCP_RECOMPUTE_COUNT; q++) {
             int64_t more = v->freed_bytes[policies + (size_t)q] - bytes;
-            double slope =
-                more > 0 ? (v->extra_seconds[policies + (size_t)q] - seconds) / (double)more : (double)INFINITY;
+            double slope = more > 0 ? (v->extra_seconds[policies + (size_t)q] - seconds) / (double)more : HUGE_VAL;
             if (slope < best) {
                 best = slope;
                 next = q;
@@ -66,7 +65,7 @@ static double fractional_seconds(const lcp_view *v, int32_t chunk, double excess
         seconds += layers * steps[i].seconds;
         excess -= layers * steps[i].bytes;
     }
-    return excess > 0.5 ? (double)INFINITY : seconds;
+    return excess > 0.5 ? HUGE_VAL : seconds;
 }
 
 /* Layers of two policies that free the excess for the fewest seconds. */
@@ -97,7 +96,7 @@ static void choose_pair(lcp_fill *f, int32_t chunk, int64_t excess)
 {
     const lcp_view *v = f->view;
     size_t policies = lcp_view_cell(v, chunk, 0) * LCP_RECOMPUTE_COUNT;
-    pair best = {.seconds = INFINITY};
+    pair best = {.seconds = HUGE_VAL};
     for (int32_t a = 0; a < LCP_RECOMPUTE_COUNT; a++) {
         for (int32_t b = 0; b < LCP_RECOMPUTE_COUNT; b++) {
             if (v->freed_bytes[policies + (size_t)a] > 0 && v->freed_bytes[policies + (size_t)b] > 0) {

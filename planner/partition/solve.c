@@ -9,6 +9,7 @@
 #define DEFAULT_ROUNDS 60
 #define DEFAULT_NODES 400
 #define IMPROVE_REPLAYS 120
+#define MASTER_CELLS 2400 /* stages x chunks x classes beyond which a program is not worth its time */
 
 void lcp_partition_dispose(lcp_partition *partition)
 {
@@ -90,13 +91,18 @@ static lcp_status fill_pipeline(lcp_solve *solve, lcp_fill *f, int32_t pipeline,
     return status == LCP_OK && *fits ? lcp_fill_replay(f, solve->err) : status;
 }
 
+static bool worth_a_program(const lcp_view *v)
+{
+    return (int64_t)v->stages * v->chunks * v->classes <= MASTER_CELLS;
+}
+
 /* Layers wanted by the program of one pipeline with its split fixed. */
 static lcp_status wanted_for_split(lcp_solve *solve, int32_t pipeline, const int32_t *stage_layers, double *wanted,
                                    bool *known)
 {
     lcp_master master;
     lcp_master_outcome outcome;
-    lcp_master_limits limits = {.cutoff_seconds = INFINITY, .gap_ratio = solve->input->gap_ratio / 2};
+    lcp_master_limits limits = {.cutoff_seconds = HUGE_VAL, .gap_ratio = solve->input->gap_ratio / 2};
     limits.max_rounds = solve->input->max_rounds > 0 ? solve->input->max_rounds : DEFAULT_ROUNDS;
     *known = false;
     lcp_status status =
@@ -126,7 +132,7 @@ static lcp_status polish_pipeline(lcp_solve *solve, lcp_fill *f, int32_t pipelin
     bool known = false;
     bool fits = false;
     lcp_status status = wanted != NULL ? LCP_OK : lcp_fail(solve->err, LCP_NOMEM, "", "cannot hold the choices");
-    if (status == LCP_OK) {
+    if (status == LCP_OK && worth_a_program(&solve->views[pipeline])) {
         status = wanted_for_split(solve, pipeline, stage_layers, wanted, &known);
     }
     if (status == LCP_OK && known) {
@@ -171,22 +177,43 @@ static lcp_status try_split(lcp_solve *solve, const int32_t *stage_layers, const
     return status;
 }
 
+/* How much more memory per device would do: the equal split at its leanest. */
+static void note_missing_bytes(lcp_solve *solve, int32_t *stage_layers)
+{
+    const lcp_view *v = &solve->views[solve->master_pipeline];
+    double most = 0;
+    int32_t first = 0;
+    lcp_equal_split(stage_layers, v->stages, v->layers);
+    for (int32_t s = 0; s < v->stages; s++) {
+        most = fmax(most, lcp_stage_least_bytes(v, s, first, first + stage_layers[s]));
+        first += stage_layers[s];
+    }
+    double missing = ceil(most) - (double)v->cost->capacity_bytes;
+    solve->out->infeasible = true;
+    solve->out->missing_bytes = missing > 1 ? (int64_t)missing : 1;
+}
+
 /* The split whose worst stage needs least memory with everything at its leanest; sets infeasible if that is too much.
- */
+ * The windows of the bounds are looked at first: they are cheap, and what they rule out is ruled out. */
 static lcp_status try_leanest_split(lcp_solve *solve, int32_t *stage_layers)
 {
-    double least = 0;
     const lcp_view *v = &solve->views[solve->master_pipeline];
-    lcp_status status = lcp_split_minmax(&least, stage_layers, v, lcp_stage_least_bytes, v, solve->err);
-    if (status != LCP_OK) {
-        return status;
+    const lcp_stage_bounds *bounds = &solve->bounds[solve->master_pipeline];
+    const lcp_stage_price prices[] = {lcp_stage_bytes_bound, lcp_stage_least_bytes};
+    const void *const contexts[] = {bounds, v};
+    lcp_status status = LCP_OK;
+    for (int32_t i = 0; status == LCP_OK && i < 2 && !solve->out->found; i++) {
+        double least = 0;
+        status = lcp_split_minmax(&least, stage_layers, v, prices[i], contexts[i], solve->err);
+        if (status == LCP_OK && least > (double)v->cost->capacity_bytes) {
+            note_missing_bytes(solve, stage_layers);
+            return LCP_OK;
+        }
+        if (status == LCP_OK) {
+            status = try_split(solve, stage_layers, NULL, false);
+        }
     }
-    if (least > (double)v->cost->capacity_bytes) {
-        solve->out->infeasible = true;
-        solve->out->missing_bytes = (int64_t)ceil(least) - v->cost->capacity_bytes;
-        return LCP_OK;
-    }
-    return try_split(solve, stage_layers, NULL, false);
+    return status;
 }
 
 static lcp_status solve_master(lcp_solve *solve, int32_t *stage_layers)
@@ -279,7 +306,7 @@ static lcp_status solve_free_split(lcp_solve *solve, int32_t *stage_layers)
     if (status != LCP_OK || solve->out->infeasible || proven(solve)) {
         return status;
     }
-    status = solve_master(solve, stage_layers);
+    status = worth_a_program(&solve->views[solve->master_pipeline]) ? solve_master(solve, stage_layers) : LCP_OK;
     bool worth_it = solve->out->found && solve->out->lower_bound_seconds < solve->input->cutoff_seconds;
     if (status == LCP_OK && worth_it && !proven(solve)) {
         status = shift_layers(solve, stage_layers, 4 * solve->out->stage_count);
@@ -301,9 +328,7 @@ static lcp_status solve_stages(lcp_solve *solve)
         status = bound_stages(solve, stage_layers);
     }
     if (status == LCP_OK && !isfinite(solve->out->lower_bound_seconds)) {
-        solve->out->lower_bound_seconds = 0; /* some window cannot fit: say by how much */
-        status = try_leanest_split(solve, stage_layers);
-        solve->out->infeasible = true;
+        note_missing_bytes(solve, stage_layers); /* some window cannot fit, whatever the split */
         goto out;
     }
     if (status != LCP_OK || solve->out->lower_bound_seconds >= solve->input->cutoff_seconds) {

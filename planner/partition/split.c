@@ -14,10 +14,10 @@ static void fill_row(table *t, const lcp_view *view, int32_t stage, lcp_stage_pr
 {
     int32_t after = view->stages - 1 - stage; /* layers that later stages need at least */
     for (int32_t last = stage + 1; last <= view->layers - after; last++) {
-        double best = INFINITY;
+        double best = HUGE_VAL;
         int32_t from = -1;
         for (int32_t first = last - 1; first >= stage; first--) {
-            double before = first == 0 ? 0 : (double)INFINITY;
+            double before = first == 0 ? 0 : HUGE_VAL;
             if (stage > 0) {
                 before = t->best[(size_t)(stage - 1) * t->width + (size_t)first];
             }
@@ -62,7 +62,7 @@ lcp_status lcp_split_minmax(double *optimum, int32_t *stage_layers, const lcp_vi
         goto out;
     }
     for (size_t i = 0; i < cells; i++) {
-        t.best[i] = INFINITY;
+        t.best[i] = HUGE_VAL;
         t.from[i] = -1;
     }
     for (int32_t s = 0; s < view->stages; s++) {

@@ -38,6 +38,8 @@ lcp_status lcp_stage_bounds_build(lcp_stage_bounds *out, const lcp_view *view, l
 void lcp_stage_bounds_dispose(lcp_stage_bounds *bounds);
 /* lcp_stage_price functions; context is the lcp_stage_bounds. */
 double lcp_stage_seconds_bound(const void *context, int32_t stage, int32_t first, int32_t last);
+/* Bytes that the leanest policies need in the windows looked at: at most lcp_stage_least_bytes. */
+double lcp_stage_bytes_bound(const void *context, int32_t stage, int32_t first, int32_t last);
 
 /* Exact least peak bytes of a stage over all its operations, everything at its leanest policy. */
 double lcp_stage_least_bytes(const void *view, int32_t stage, int32_t first, int32_t last);

@@ -108,7 +108,7 @@ static void open_window(lcp_stage_bounds *b, int32_t window, int32_t stage, int3
 {
     const lcp_view *v = b->view;
     int32_t chunk = v->tables->schedule.ops[stage][at].chunk;
-    b->windows[window] = (lcp_window){.kept_bytes = least_working(v, stage, chunk), .seconds_per_byte = INFINITY};
+    b->windows[window] = (lcp_window){.kept_bytes = least_working(v, stage, chunk), .seconds_per_byte = HUGE_VAL};
     for (int32_t c = 0; c < v->classes; c++) {
         b->window_kept[(size_t)window * (size_t)v->classes + (size_t)c] = 0;
         b->window_least[(size_t)window * (size_t)v->classes + (size_t)c] = 0;
@@ -183,7 +183,7 @@ static double forced_recompute(const lcp_stage_bounds *b, int32_t stage, const i
             least += layers[c] * b->window_least[at];
         }
         if (least > 0) {
-            return INFINITY;
+            return HUGE_VAL;
         }
         if (excess > 0) {
             seconds += excess * b->windows[w].seconds_per_byte;
@@ -221,4 +221,25 @@ double lcp_stage_seconds_bound(const void *context, int32_t stage, int32_t first
         back += v->end_backward[0][b->last_chunk] + stage * v->tables->hop_seconds[b->last_chunk];
     }
     return there + busy + forced_recompute(b, stage, layers, resident) + fmax(back, tail);
+}
+
+double lcp_stage_bytes_bound(const void *context, int32_t stage, int32_t first, int32_t last)
+{
+    const lcp_stage_bounds *b = context;
+    const lcp_view *v = b->view;
+    double resident = (double)v->fixed_bytes;
+    double peak = 0;
+    for (int32_t c = 0; c < v->classes; c++) {
+        resident += (double)lcp_view_layers(v, c, first, last) * (double)v->static_bytes[c];
+    }
+    resident += stage == 0 ? (double)v->end_static_bytes[0] : 0;
+    resident += stage == v->stages - 1 ? (double)v->end_static_bytes[1] : 0;
+    for (int32_t w = b->window_first[stage]; w < b->window_first[stage + 1]; w++) {
+        double bytes = b->windows[w].kept_bytes;
+        for (int32_t c = 0; c < v->classes; c++) {
+            bytes += lcp_view_layers(v, c, first, last) * b->window_least[(size_t)w * (size_t)v->classes + (size_t)c];
+        }
+        peak = fmax(peak, bytes);
+    }
+    return resident + peak;
 }

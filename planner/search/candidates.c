@@ -61,12 +61,11 @@ static lcp_status push(enumeration *e, const lcp_layout *layout, const lcp_layou
     }
     bool slicing = e->problem->options.slicing && layout->pp > 1;
     double seconds = lcp_layout_bound_iteration(bound, layout, budget, slicing);
-    double bubble = (double)(layout->pp - 1) / (double)budget;
     out->items[out->count++] = (lcp_candidate){
         .layout = *layout,
         .chunks_per_rank = budget,
         .bound_seconds = seconds,
-        .estimate_seconds = seconds * (1 + bubble),
+        .estimate_seconds = lcp_layout_estimate(bound, layout, budget, e->lengths),
     };
     return LCP_OK;
 }

@@ -43,18 +43,26 @@ lcp_status lcp_length_summarize(lcp_length_summary *out, const lcp_workload *wor
 
 /* What one layout costs whatever the cut. */
 typedef struct lcp_layout_bound {
-    double work_seconds;      /* sum over sequences and stages of F + B, one dp pipeline's ranks */
-    double recompute_seconds; /* least recompute, same sum, that sequences too long to be kept whole force */
-    double fixed_seconds;     /* per chunk, sum over stages */
-    double tail_seconds;      /* mean over stages of the step's exposed communication and optimizer */
-    double longest_seconds;   /* longest sequence, all stages one after the other: binding without slicing */
-    int64_t missing_bytes;    /* > 0: no plan fits; by how much per device */
+    double work_seconds;         /* sum over sequences and stages of F + B, one dp pipeline's ranks */
+    double recompute_seconds;    /* least recompute, same sum, that sequences too long to be kept whole force */
+    double fixed_seconds;        /* per chunk, sum over stages */
+    double tail_seconds;         /* mean over stages of the step's exposed communication and optimizer */
+    double longest_seconds;      /* longest sequence, all stages one after the other: binding without slicing */
+    double kept_bytes_per_token; /* all layers, richest allowed policy; with the next two for estimates only */
+    double leanest_bytes_per_token;
+    double seconds_per_byte; /* cheapest recompute */
+    double room_bytes;       /* all stages of one pipeline, after resident state */
+    int64_t missing_bytes;   /* > 0: no plan fits; by how much per device */
 } lcp_layout_bound;
 void lcp_layout_bound_compute(lcp_layout_bound *out, const lcp_cost *cost, const lcp_length_summary *lengths,
                               const lcp_options *options);
 /* Bound on the iteration of a plan with at least `chunks_per_rank` chunks on some rank. */
 double lcp_layout_bound_iteration(const lcp_layout_bound *bound, const lcp_layout *layout, int32_t chunks_per_rank,
                                   bool slicing);
+
+/* A guess that adds the bubble of equal chunks and the recompute that the chunks in flight force. */
+double lcp_layout_estimate(const lcp_layout_bound *bound, const lcp_layout *layout, int32_t chunks_per_rank,
+                           const lcp_length_summary *lengths);
 
 /* Bit mask of policies that a recompute mode allows. */
 uint32_t lcp_recompute_mask(lcp_recompute_mode mode);

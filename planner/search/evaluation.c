@@ -43,7 +43,7 @@ static lcp_status cut(lcp_evaluation *e, const lcp_problem *problem, lcp_error *
         .slicing = cuts_sequences(&problem->options, layout),
         .min_slice_tokens = problem->options.min_slice_tokens * layout->ulysses * layout->ring,
         .slice_alignment_tokens = lcp_slice_alignment(layout),
-        .columns_generated = true,
+        .columns_generated = layout->pp > 1, /* chunks of one stage need not take the same time */
     };
     lcp_status status = lcp_chunking_solve(&e->chunking, &input, err);
     e->lp_solves += e->chunking.lp_solves;
@@ -102,7 +102,7 @@ static lcp_status split(lcp_evaluation *e, const lcp_problem *problem, double cu
     e->found = e->partition.found;
     e->bound_seconds = e->partition.lower_bound_seconds;
     if (!e->fits) {
-        e->bound_seconds = INFINITY;
+        e->bound_seconds = HUGE_VAL;
     } else if (has_whole_budget(e)) {
         e->bound_seconds = fmax(e->bound_seconds, e->candidate.bound_seconds);
     }

@@ -89,8 +89,8 @@ static void add_layer(whole_model *sum, const lcp_cost *cost, int32_t layer_clas
     sum->static_bytes += layers * (double)(resident->parameters + resident->gradients + resident->optimizer);
     sum->tail_seconds += layers * (cost->layer_step[layer_class].exposed_dp + cost->layer_step[layer_class].optimizer);
     double most = 0;
-    double least = INFINITY;
-    double forced = INFINITY;
+    double least = HUGE_VAL;
+    double forced = HUGE_VAL;
     for (int32_t q = 0; q < LCP_RECOMPUTE_COUNT; q++) {
         if ((mask >> q & 1U) != 0) {
             most = fmax(most, (double)layer[0].kept_bytes[q]);
@@ -122,7 +122,7 @@ static whole_model sum_model(const lcp_cost *cost, int64_t tokens, uint32_t mask
     const lcp_segment segments[2] = {{.length_tokens = tokens}, {.length_tokens = 1}};
     const lcp_chunk sequence = {.segment_count = 1, .segments = &segments[0]};
     const lcp_chunk one_token = {.segment_count = 1, .segments = &segments[1]};
-    whole_model sum = {.seconds_per_byte = INFINITY};
+    whole_model sum = {.seconds_per_byte = HUGE_VAL};
     int32_t layers[LCP_MAX_LAYER_CLASSES] = {0};
     for (int32_t l = 0; l < cost->model->layer_count; l++) {
         layers[cost->model->layer_class[l]]++;
@@ -182,6 +182,11 @@ void lcp_layout_bound_compute(lcp_layout_bound *out, const lcp_cost *cost, const
     out->recompute_seconds = forced_recompute(cost, lengths, mask);
     out->fixed_seconds = lcp_cost_chunk_fixed_seconds(cost);
     out->tail_seconds = longest.tail_seconds / (double)cost->layout.pp;
+    double tokens = (double)lengths->longest_tokens;
+    out->kept_bytes_per_token = longest.kept_bytes / tokens;
+    out->leanest_bytes_per_token = longest.leanest_bytes / tokens;
+    out->seconds_per_byte = longest.seconds_per_byte;
+    out->room_bytes = spare_bytes(cost, &longest);
     out->longest_seconds = lcp_cost_sequence_lower_bound_seconds(cost, lengths->longest_tokens);
 }
 
@@ -192,4 +197,23 @@ double lcp_layout_bound_iteration(const lcp_layout_bound *bound, const lcp_layou
     double busy = (per_rank + (double)chunks_per_rank * bound->fixed_seconds) / (double)layout->pp;
     double path = slicing ? 0 : bound->longest_seconds;
     return fmax(busy, path) + bound->tail_seconds;
+}
+
+double lcp_layout_estimate(const lcp_layout_bound *bound, const lcp_layout *layout, int32_t chunks_per_rank,
+                           const lcp_length_summary *lengths)
+{
+    double stages = layout->pp;
+    double tokens = (double)lengths->total_tokens / layout->dp;
+    double chunk = tokens / chunks_per_rank;
+    /* The first stage holds the longest sequence's slices and one chunk more for every stage after it. */
+    double held = fmax(chunk, (double)lengths->longest_tokens) + (stages - 1) * chunk;
+    held = fmin(held, tokens);
+    double excess = held * bound->kept_bytes_per_token - bound->room_bytes;
+    double givable = held * (bound->kept_bytes_per_token - bound->leanest_bytes_per_token);
+    double share = excess > 0 ? excess / fmax(givable, 1) : 0; /* of the layers that recompute; above 1: does not fit */
+    double per_token = (bound->kept_bytes_per_token - bound->leanest_bytes_per_token) * bound->seconds_per_byte;
+    double recompute = isfinite(per_token) ? fmin(share, 1) * tokens * per_token : 0;
+    double busy = (bound->work_seconds / layout->dp + recompute + chunks_per_rank * bound->fixed_seconds) / stages;
+    double bubble = (stages - 1) / chunks_per_rank;
+    return (busy * (1 + bubble) + bound->tail_seconds) * (1 + fmax(0, share - 1));
 }

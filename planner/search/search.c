@@ -48,7 +48,7 @@ static double now_seconds(void)
 
 static double incumbent_seconds(const search *s)
 {
-    return s->best.found ? s->best.iteration_seconds : (double)INFINITY;
+    return s->best.found ? s->best.iteration_seconds : HUGE_VAL;
 }
 
 /* A candidate whose bound reaches this cannot improve the plan by more than the gap. */
@@ -171,7 +171,7 @@ static int32_t next_batch(search *s, const int64_t *order, lcp_candidate batch[B
 
 /* Dive: a few batches of the most promising candidates, so that there is an incumbent to prune with. Then best bound
  * first until no remaining bound beats the incumbent by more than the gap. */
-#define DIVE_BATCHES 4
+#define DIVE_BATCHES 12
 static lcp_status run(search *s)
 {
     for (int64_t round = 0;; round++) {
@@ -328,7 +328,7 @@ static lcp_status finish(search *s, lcp_plan *out)
 
 static void search_init(search *s, const lcp_problem *problem, lcp_error *err)
 {
-    *s = (search){.problem = problem, .err = err, .solved_bound_seconds = INFINITY};
+    *s = (search){.problem = problem, .err = err, .solved_bound_seconds = HUGE_VAL};
     s->threads = thread_count(&problem->options);
     s->started_seconds = now_seconds();
 }

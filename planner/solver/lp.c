@@ -225,7 +225,7 @@ double lcp_lp_violation(const lcp_lp *lp, const double *values)
     }
     double *sums = calloc((size_t)lp->rows.count + 1, sizeof *sums);
     if (sums == NULL) {
-        return INFINITY;
+        return HUGE_VAL;
     }
     for (int64_t i = 0; i < lp->entry_count; i++) {
         sums[lp->entries[i].row] += lp->entries[i].value * values[lp->entries[i].column];

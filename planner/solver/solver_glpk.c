@@ -279,7 +279,7 @@ static lcp_status relax(lcp_lp_solution *out, lcp_lp_session *s, const lcp_lp_li
 
 static lcp_status branch(lcp_lp_solution *out, lcp_lp_session *s, const lcp_lp_limits *limits, fence *f, lcp_error *err)
 {
-    tree t = {.max_nodes = limits->max_nodes, .bound = -INFINITY};
+    tree t = {.max_nodes = limits->max_nodes, .bound = -HUGE_VAL};
     glp_iocp parameters;
     glp_init_iocp(&parameters);
     parameters.msg_lev = GLP_MSG_OFF;
