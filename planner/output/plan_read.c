@@ -87,18 +87,19 @@ static lcp_status read_options(lcp_problem *out, const lcp_json_cursor *inputs, 
     return status != LCP_OK ? status : lcp_options_read(&out->options, &at, err);
 }
 
+typedef lcp_status input_reader(lcp_problem *out, const lcp_json_cursor *inputs, lcp_error *err);
+static input_reader *const input_readers[] = {read_model, read_cluster, read_workload, read_options};
+
 static lcp_status read_inputs(lcp_problem *out, const lcp_json_cursor *root, lcp_error *err)
 {
     static const char *const allowed[] = {"model", "cluster", "workload", "options", NULL};
-    lcp_status (*const parts[])(lcp_problem *, const lcp_json_cursor *, lcp_error *) = {read_model, read_cluster,
-                                                                                        read_workload, read_options};
     lcp_json_cursor inputs;
     lcp_status status = lcp_json_object(&inputs, root, "inputs", err);
     if (status == LCP_OK) {
         status = lcp_json_only_keys(&inputs, allowed, err);
     }
-    for (size_t i = 0; status == LCP_OK && i < sizeof parts / sizeof parts[0]; i++) {
-        status = parts[i](out, &inputs, err);
+    for (size_t i = 0; status == LCP_OK && i < sizeof input_readers / sizeof input_readers[0]; i++) {
+        status = input_readers[i](out, &inputs, err);
     }
     return status;
 }
