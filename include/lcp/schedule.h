@@ -53,28 +53,29 @@ typedef struct lcp_schedule_kind {
     lcp_status (*build)(lcp_schedule *out, const lcp_schedule_input *input, lcp_error *err);
 } lcp_schedule_kind;
 size_t lcp_schedule_kind_count(void);
-const lcp_schedule_kind *lcp_schedule_kind_at(size_t index); /* index < count */
+const lcp_schedule_kind *lcp_schedule_kind_at(size_t index);  /* index < count */
 const lcp_schedule_kind *lcp_schedule_find(const char *name); /* NULL if unknown */
 
 /* Durations of a pipeline: plain arrays, [stage * chunk_count + chunk]. */
 typedef struct lcp_durations {
     const double *forward_seconds;
-    const double *backward_seconds; /* B, recompute included; or I when W is scheduled apart */
+    const double *backward_seconds;    /* B, recompute included; or I when W is scheduled apart */
     const double *weight_grad_seconds; /* may be NULL if no W op occurs */
-    const double *hop_seconds;      /* [chunk_count], between stages on different ranks */
-    const double *tail_seconds;     /* [rank_count]: gradient exchange and optimizer after the rank's last op; may be NULL */
+    const double *hop_seconds;         /* [chunk_count], between stages on different ranks */
+    const double
+        *tail_seconds; /* [rank_count]: gradient exchange and optimizer after the rank's last op; may be NULL */
 } lcp_durations;
 
 /* start/end of each op, in the order of schedule->ops, ranks concatenated. */
 typedef struct lcp_replay {
     int64_t op_count;
-    int64_t *rank_first;  /* [rank_count + 1]: offset of a rank's first op */
-    double *start_seconds; /* [op_count] */
-    double *end_seconds;   /* [op_count] */
+    int64_t *rank_first;           /* [rank_count + 1]: offset of a rank's first op */
+    double *start_seconds;         /* [op_count] */
+    double *end_seconds;           /* [op_count] */
     int64_t *critical_predecessor; /* [op_count]: op that determined the start, -1 = none; ties: program order first */
-    double makespan_seconds; /* from 0 to the last end, tails included */
-    int64_t last_op;         /* op whose end + tail is the makespan */
-    double *busy_seconds;    /* [rank_count]: sum of durations, without tails */
+    double makespan_seconds;       /* from 0 to the last end, tails included */
+    int64_t last_op;               /* op whose end + tail is the makespan */
+    double *busy_seconds;          /* [rank_count]: sum of durations, without tails */
 } lcp_replay;
 void lcp_replay_dispose(lcp_replay *replay);
 
@@ -94,8 +95,8 @@ typedef struct lcp_memory_input {
 
 typedef struct lcp_memory_peak {
     int64_t peak_bytes;
-    int64_t peak_op;       /* index into the rank's ops */
-    int64_t kept_bytes;    /* by term, at the peak */
+    int64_t peak_op;    /* index into the rank's ops */
+    int64_t kept_bytes; /* by term, at the peak */
     int64_t kv_grad_bytes;
     int64_t working_bytes;
 } lcp_memory_peak;

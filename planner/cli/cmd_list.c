@@ -3,6 +3,7 @@
 #include "cli/problem_options.h"
 
 #include "input/input.h"
+#include "input/model_hf.h"
 #include "lcp/schedule.h"
 #include "output/plan_json.h"
 #include "search/legality.h"
@@ -34,6 +35,32 @@ static row device_row(size_t i)
 static row schedule_row(size_t i)
 {
     return (row){lcp_schedule_kind_at(i)->name, lcp_schedule_kind_at(i)->help};
+}
+
+static const lcp_hf_family *family_at(size_t index)
+{
+    for (size_t t = 0; lcp_hf_families[t] != NULL; t++) {
+        for (const lcp_hf_family *family = lcp_hf_families[t]; family->model_type != NULL; family++) {
+            if (index-- == 0) {
+                return family;
+            }
+        }
+    }
+    return NULL;
+}
+
+static size_t family_count(void)
+{
+    size_t count = 0;
+    while (family_at(count) != NULL) {
+        count++;
+    }
+    return count;
+}
+
+static row family_row(size_t i)
+{
+    return (row){family_at(i)->model_type, "model_type of a config.json that is understood"};
 }
 
 static size_t recompute_count(void)
@@ -91,6 +118,7 @@ typedef struct kind {
 static const kind kinds[] = {
     {"commands", "what lcplan does", lcp_command_count, command_row},
     {"devices", "device catalogue: short form and name", device_count, device_row},
+    {"models", "families of models that are read as published", family_count, family_row},
     {"rules", "rules a layout must keep to be considered", legality_count, legality_row},
     {"recompute", "what a layer keeps of a chunk's activations", recompute_count, recompute_row},
     {"schedules", "orders of passes", lcp_schedule_kind_count, schedule_row},

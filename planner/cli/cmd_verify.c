@@ -151,6 +151,20 @@ static lcp_status report(lcp_status verdict, const lcp_arguments *arguments, lcp
     return status != LCP_OK ? status : verdict;
 }
 
+/* Rules name a place inside the plan; people want the file too. */
+static void name_plan(const char *path, lcp_error *err)
+{
+    size_t most = sizeof err->where / 2 - 2;
+    size_t prefix = strlen(path) < most ? strlen(path) : most;
+    size_t place = strlen(err->where) < most ? strlen(err->where) : most;
+    if (err->where[0] == '$') {
+        memmove(err->where + prefix + 2, err->where, place);
+        memcpy(err->where, path, prefix);
+        memcpy(err->where + prefix, ": ", 2);
+        err->where[prefix + 2 + place] = '\0';
+    }
+}
+
 static lcp_status run(const lcp_arguments *arguments, lcp_error *err)
 {
     lcp_plan plan = {0};
@@ -162,6 +176,7 @@ static lcp_status run(const lcp_arguments *arguments, lcp_error *err)
     if (status == LCP_OK) {
         status = lcp_verify(&plan, &problem, err);
     }
+    name_plan(arguments->operands[0], err);
     status = report(status, arguments, err);
     lcp_plan_dispose(&plan);
     lcp_problem_dispose(&problem);

@@ -40,7 +40,8 @@ const char *lcp_nearest(const char *word, const char *(*word_at)(size_t index, c
     size_t best_distance = strlen(word) / 3 + 2; /* farther than this is no misspelling */
     const char *candidate;
     for (size_t i = 0; (candidate = word_at(i, context)) != NULL; i++) {
-        size_t distance = edit_distance(word, candidate);
+        bool cut_short = strlen(word) > 1 && strncmp(word, candidate, strlen(word)) == 0;
+        size_t distance = cut_short ? 1 : edit_distance(word, candidate);
         if (distance < best_distance && distance < strlen(candidate)) {
             best = candidate;
             best_distance = distance;

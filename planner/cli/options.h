@@ -47,8 +47,8 @@ lcp_status lcp_store_choice(void *field, const lcp_option *option, const char *v
 /* An integer of at most 18 digits, K = 1024 and M = 1024 * 1024 may follow; the whole text must match. */
 bool lcp_parse_integer(int64_t *out, const char *text);
 
-/* The word of a list that is nearest to `word` by edit distance, NULL if none is near. word_at returns NULL past the
- * end. */
+/* The word of a list that begins with `word` or is nearest by edit distance, NULL if none is near. word_at returns NULL
+ * past the end. */
 const char *lcp_nearest(const char *word, const char *(*word_at)(size_t index, const void *context),
                         const void *context);
 

@@ -8,6 +8,7 @@
 
 #define FORMAT "lcplan.cluster/1"
 #define MAX_GROUPS 64
+#define MAX_LINKS (MAX_GROUPS * (MAX_GROUPS - 1) / 2)
 #define MAX_DEVICES (1 << 20)
 #define LINK_LATENCY_SECONDS 2e-5
 
@@ -174,7 +175,7 @@ static lcp_status read_links(lcp_cluster *out, const lcp_json_cursor *root, lcp_
     if (!lcp_json_has(root, "links")) {
         return LCP_OK;
     }
-    lcp_status status = lcp_json_array(&array, root, "links", 0, MAX_GROUPS * MAX_GROUPS, err);
+    lcp_status status = lcp_json_array(&array, root, "links", 0, MAX_LINKS, err);
     if (status != LCP_OK) {
         return status;
     }

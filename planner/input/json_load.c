@@ -122,7 +122,8 @@ lcp_status lcp_json_load_bytes(json_t **out_root, const char *bytes, size_t size
         return status;
     }
     json_t *root = json_loadb(size > 0 ? bytes : "", size, JSON_REJECT_DUPLICATES, &error);
-    if (root == NULL && json_error_code(&error) == json_error_out_of_memory) {
+    /* The library says nothing at all where most of its allocations fail. */
+    if (root == NULL && (error.text[0] == '\0' || json_error_code(&error) == json_error_out_of_memory)) {
         return lcp_fail(err, LCP_NOMEM, name, "no memory for the document");
     }
     if (root == NULL) {

@@ -1,5 +1,6 @@
 /* Entry points for models, and lcplan.model/1. */
 #include "input/input.h"
+#include "input/model_fields.h"
 #include "input/model_hf.h"
 
 #include <stdio.h>
@@ -7,60 +8,12 @@
 #include <string.h>
 
 #define WIDTH_MAX LCP_HF_DIMENSION_MAX
-#define EXTRA_MAX (INT64_C(1) << 45)
+#define EXTRA_MAX LCP_EXTRA_PARAMETERS_MAX
 
-static const char *const attention_names[] = {"none", "grouped", "latent", "state_space", "linear", NULL};
-static const char *const ffn_names[] = {"none", "plain", "gated", "moe", NULL};
-
-/* One integer key of a block: where it goes, whether the kind needs it, its range. */
-typedef struct int_field {
-    const char *key;
-    size_t offset;
-    uint32_t required; /* bit per kind */
-    uint32_t allowed;  /* bit per kind */
-    int64_t lo, hi;
-} int_field;
-
-#define KIND(k) (1U << (k))
-#define A_SOFT (KIND(LCP_ATTENTION_GROUPED))
-#define A_LATENT (KIND(LCP_ATTENTION_LATENT))
-#define A_STATE (KIND(LCP_ATTENTION_STATE_SPACE))
-#define A_LINEAR (KIND(LCP_ATTENTION_LINEAR))
-#define A_ALL (A_SOFT | A_LATENT | A_STATE | A_LINEAR)
-#define AT(field) offsetof(lcp_attention, field)
-static const int_field attention_fields[] = {
-    {"heads", AT(heads), A_ALL, A_ALL, 1, 65536},
-    {"kv_heads", AT(kv_heads), A_LINEAR, A_SOFT | A_LINEAR, 1, 65536},
-    {"head_dim", AT(head_dim), A_SOFT | A_STATE | A_LINEAR, A_SOFT | A_STATE | A_LINEAR, 1, 65536},
-    {"v_head_dim", AT(v_head_dim), A_LATENT | A_LINEAR, A_SOFT | A_LATENT | A_LINEAR, 1, 65536},
-    {"window_tokens", AT(window_tokens), 0, A_SOFT | A_LATENT, 0, INT64_C(1) << 40},
-    {"q_rank", AT(q_rank), 0, A_LATENT, 0, WIDTH_MAX},
-    {"kv_rank", AT(kv_rank), A_LATENT, A_LATENT, 1, WIDTH_MAX},
-    {"nope_head_dim", AT(nope_head_dim), A_LATENT, A_LATENT, 1, 65536},
-    {"rope_head_dim", AT(rope_head_dim), A_LATENT, A_LATENT, 0, 65536},
-    {"state_size", AT(state_size), A_STATE, A_STATE, 1, 65536},
-    {"groups", AT(groups), A_STATE, A_STATE, 1, 65536},
-    {"conv_width", AT(conv_width), 0, A_STATE | A_LINEAR, 0, 64},
-    {"extra_parameters", AT(extra_parameters), 0, A_ALL | KIND(LCP_ATTENTION_NONE), 0, EXTRA_MAX},
-};
-
-#define F_DENSE (KIND(LCP_FFN_PLAIN) | KIND(LCP_FFN_GATED))
-#define F_MOE (KIND(LCP_FFN_MOE))
-#define FT(field) offsetof(lcp_ffn, field)
-static const int_field ffn_fields[] = {
-    {"size", FT(size), F_DENSE | F_MOE, F_DENSE | F_MOE, 1, WIDTH_MAX},
-    {"experts", FT(experts), F_MOE, F_MOE, 1, 65536},
-    {"top_k", FT(top_k), F_MOE, F_MOE, 1, 65536},
-    {"shared_experts", FT(shared_experts), 0, F_MOE, 0, 1024},
-    {"shared_size", FT(shared_size), 0, F_MOE, 0, WIDTH_MAX},
-    {"extra_parameters", FT(extra_parameters), 0, F_DENSE | F_MOE | KIND(LCP_FFN_NONE), 0, EXTRA_MAX},
-    {"expert_extra_parameters", FT(expert_extra_parameters), 0, F_MOE, 0, EXTRA_MAX},
-};
-
-static lcp_status read_fields(void *out, const lcp_json_cursor *object, const int_field *fields, size_t count,
-                              int32_t kind, lcp_error *err)
+static lcp_status read_fields(void *out, const lcp_json_cursor *object, const lcp_model_field *fields, int32_t kind,
+                              lcp_error *err)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; fields[i].key != NULL; i++) {
         int64_t value = 0;
         bool present = lcp_json_has(object, fields[i].key);
         bool required = (fields[i].required >> kind & 1U) != 0;
@@ -78,11 +31,11 @@ static lcp_status read_fields(void *out, const lcp_json_cursor *object, const in
     return LCP_OK;
 }
 
-static lcp_status allowed_keys(const lcp_json_cursor *object, const int_field *fields, size_t count, const char *extra,
+static lcp_status allowed_keys(const lcp_json_cursor *object, const lcp_model_field *fields, const char *extra,
                                lcp_error *err)
 {
     const char *keys[32] = {"kind", extra};
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; fields[i].key != NULL; i++) {
         keys[i + 2] = fields[i].key;
     }
     return lcp_json_only_keys(object, keys, err);
@@ -114,16 +67,15 @@ static lcp_status read_attention(lcp_attention *out, const lcp_json_cursor *laye
     if (!lcp_json_has(layer, "attention")) {
         return LCP_OK;
     }
-    size_t count = sizeof attention_fields / sizeof attention_fields[0];
     lcp_status status = lcp_json_object(&object, layer, "attention", err);
     if (status == LCP_OK) {
-        status = allowed_keys(&object, attention_fields, count, "output_gate", err);
+        status = allowed_keys(&object, lcp_attention_fields, "output_gate", err);
     }
     if (status == LCP_OK) {
-        status = lcp_json_choice(&kind, &object, "kind", attention_names, err);
+        status = lcp_json_choice(&kind, &object, "kind", lcp_attention_names, err);
     }
     if (status == LCP_OK) {
-        status = read_fields(out, &object, attention_fields, count, kind, err);
+        status = read_fields(out, &object, lcp_attention_fields, kind, err);
     }
     if (status == LCP_OK) {
         status = lcp_json_bool_or(&out->output_gate, false, &object, "output_gate", err);
@@ -140,16 +92,15 @@ static lcp_status read_ffn(lcp_ffn *out, const lcp_json_cursor *layer, lcp_error
     if (!lcp_json_has(layer, "ffn")) {
         return LCP_OK;
     }
-    size_t count = sizeof ffn_fields / sizeof ffn_fields[0];
     lcp_status status = lcp_json_object(&object, layer, "ffn", err);
     if (status == LCP_OK) {
-        status = allowed_keys(&object, ffn_fields, count, "gated_experts", err);
+        status = allowed_keys(&object, lcp_ffn_fields, "gated_experts", err);
     }
     if (status == LCP_OK) {
-        status = lcp_json_choice(&kind, &object, "kind", ffn_names, err);
+        status = lcp_json_choice(&kind, &object, "kind", lcp_ffn_names, err);
     }
     if (status == LCP_OK) {
-        status = read_fields(out, &object, ffn_fields, count, kind, err);
+        status = read_fields(out, &object, lcp_ffn_fields, kind, err);
     }
     if (status == LCP_OK) {
         status = lcp_json_bool_or(&out->gated_experts, kind == LCP_FFN_MOE, &object, "gated_experts", err);
@@ -372,86 +323,4 @@ lcp_status lcp_read_model(lcp_model *out, lcp_source *source, const char *path, 
     }
     json_decref(root);
     return status;
-}
-
-static void set_fields(json_t *object, const void *block, const int_field *fields, size_t count, int32_t kind)
-{
-    for (size_t i = 0; i < count; i++) {
-        int64_t value;
-        memcpy(&value, (const char *)block + fields[i].offset, sizeof value);
-        if ((fields[i].allowed >> kind & 1U) != 0 && (value != 0 || (fields[i].required >> kind & 1U) != 0)) {
-            json_object_set_new(object, fields[i].key, json_integer(value));
-        }
-    }
-}
-
-static json_t *class_to_json(const lcp_layer_class *class)
-{
-    json_t *out = json_object();
-    json_t *attention = json_pack("{s:s}", "kind", attention_names[class->attention.kind]);
-    json_t *ffn = json_pack("{s:s}", "kind", ffn_names[class->ffn.kind]);
-    set_fields(attention, &class->attention, attention_fields, sizeof attention_fields / sizeof attention_fields[0],
-               (int32_t) class->attention.kind);
-    if (class->attention.output_gate) {
-        json_object_set_new(attention, "output_gate", json_true());
-    }
-    set_fields(ffn, &class->ffn, ffn_fields, sizeof ffn_fields / sizeof ffn_fields[0], (int32_t) class->ffn.kind);
-    if (class->ffn.kind == LCP_FFN_MOE && !class->ffn.gated_experts) {
-        json_object_set_new(ffn, "gated_experts", json_false());
-    }
-    json_object_set_new(out, "attention", attention);
-    json_object_set_new(out, "ffn", ffn);
-    json_object_set_new(out, "norm_parameters", json_integer(class->norm_parameters));
-    const double values[] = {class->measured.forward_seconds, class->measured.input_grad_seconds,
-                             class->measured.weight_grad_seconds, class->measured.activation_bytes};
-    static const char *const keys[] = {"forward_seconds", "input_grad_seconds", "weight_grad_seconds",
-                                       "activation_bytes"};
-    for (size_t i = 0; i < 4; i++) {
-        if (values[i] >= 0) {
-            json_object_set_new(out, keys[i], json_real(values[i]));
-        }
-    }
-    return out;
-}
-
-static json_t *layers_to_json(const lcp_model *model)
-{
-    json_t *runs = json_array();
-    for (int32_t l = 0; l < model->layer_count;) {
-        int32_t last = l;
-        while (last < model->layer_count && model->layer_class[last] == model->layer_class[l]) {
-            last++;
-        }
-        json_t *run = json_pack("{s:i}", "count", last - l);
-        json_t *class = class_to_json(&model->classes[model->layer_class[l]]);
-        json_object_update(run, class);
-        json_decref(class);
-        json_array_append_new(runs, run);
-        l = last;
-    }
-    return runs;
-}
-
-json_t *lcp_model_to_json(const lcp_model *model)
-{
-    json_t *out = json_pack("{s:s, s:s, s:I, s:I, s:b}", "format", "lcplan.model/1", "name", model->name, "hidden_size",
-                            (json_int_t)model->hidden_size, "vocab_size", (json_int_t)model->vocab_size,
-                            "tied_embeddings", model->tied_embeddings);
-    if (out == NULL) {
-        return NULL;
-    }
-    json_object_set_new(out, "position_parameters", json_integer(model->position_parameters));
-    json_object_set_new(out, "final_extra_parameters", json_integer(model->final_extra_parameters));
-    json_object_set_new(out, "max_position_tokens", json_integer(model->max_position_tokens));
-    json_object_set_new(out, "learned_positions", json_boolean(model->learned_positions));
-    json_object_set_new(out, "attention_needs_all_keys", json_boolean(model->attention_needs_all_keys));
-    json_object_set_new(out, "layers", layers_to_json(model));
-    if (model->mtp_count > 0) {
-        json_t *mtp = json_pack("{s:i}", "count", model->mtp_count);
-        json_t *class = class_to_json(&model->classes[model->mtp_class]);
-        json_object_update(mtp, class);
-        json_decref(class);
-        json_object_set_new(out, "mtp", mtp);
-    }
-    return out;
 }

@@ -68,7 +68,7 @@ static void put_real(text *t, double value)
     for (int precision = 15; precision <= 17; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, value);
         double back = strtod(digits, NULL);
-        if (memcmp(&back, &value, sizeof back) == 0) {
+        if (!(back < value) && !(back > value)) {
             break;
         }
     }

@@ -1,6 +1,7 @@
 #include "plan_json.h"
 
 #include "input/input.h"
+#include "lcp/lcp.h"
 #include "plan_fields.h"
 
 /* Everything that is written, for the functions below. */

@@ -23,17 +23,18 @@ lcp_status lcp_plan_read_index(const lcp_json_cursor *object, const char *key, s
     return status;
 }
 
-typedef struct input_part {
-    lcp_source *source;
-    json_t *document;
-    char place[700]; /* what the readers of documents call their file */
-} input_part;
+/* What the readers of documents call their file. */
+typedef struct document_place {
+    char words[700];
+} document_place;
 
-static lcp_status read_input(input_part *out, const lcp_json_cursor *inputs, const char *key, lcp_error *err)
+/* inputs[key]: a name, the digest, the document. */
+static lcp_status read_input(json_t **document, document_place *place, lcp_source *source,
+                             const lcp_json_cursor *inputs, const char *key, lcp_error *err)
 {
     static const char *const allowed[] = {"name", "sha256", "document", NULL};
     lcp_json_cursor at;
-    lcp_json_cursor document;
+    lcp_json_cursor child;
     char name[LCP_NAME_SIZE];
     lcp_status status = lcp_json_object(&at, inputs, key, err);
     if (status == LCP_OK) {
@@ -43,41 +44,62 @@ static lcp_status read_input(input_part *out, const lcp_json_cursor *inputs, con
         status = lcp_json_string(name, sizeof name, &at, "name", err);
     }
     if (status == LCP_OK) {
-        status = lcp_json_string(out->source->sha256, sizeof out->source->sha256, &at, "sha256", err);
+        status = lcp_json_string(source->sha256, sizeof source->sha256, &at, "sha256", err);
     }
     if (status == LCP_OK) {
-        status = lcp_json_object(&document, &at, "document", err);
+        status = lcp_json_object(&child, &at, "document", err);
     }
     if (status == LCP_OK) {
-        out->document = document.value;
-        snprintf(out->place, sizeof out->place, "%.500s: $.inputs.%s.document", inputs->file, key);
+        *document = child.value;
+        snprintf(place->words, sizeof place->words, "%.500s: $.inputs.%s.document", inputs->file, key);
     }
     return status;
 }
+
+static lcp_status read_model(lcp_problem *out, const lcp_json_cursor *inputs, lcp_error *err)
+{
+    json_t *document = NULL;
+    document_place place;
+    lcp_status status = read_input(&document, &place, &out->model_source, inputs, "model", err);
+    return status != LCP_OK ? status : lcp_model_from_json(&out->model, document, place.words, err);
+}
+
+static lcp_status read_cluster(lcp_problem *out, const lcp_json_cursor *inputs, lcp_error *err)
+{
+    json_t *document = NULL;
+    document_place place;
+    lcp_status status = read_input(&document, &place, &out->cluster_source, inputs, "cluster", err);
+    return status != LCP_OK ? status : lcp_cluster_from_json(&out->cluster, document, place.words, err);
+}
+
+static lcp_status read_workload(lcp_problem *out, const lcp_json_cursor *inputs, lcp_error *err)
+{
+    json_t *document = NULL;
+    document_place place;
+    lcp_status status = read_input(&document, &place, &out->workload_source, inputs, "workload", err);
+    return status != LCP_OK ? status : lcp_workload_from_json(&out->workload, document, place.words, NULL, err);
+}
+
+static lcp_status read_options(lcp_problem *out, const lcp_json_cursor *inputs, lcp_error *err)
+{
+    lcp_json_cursor at;
+    lcp_status status = lcp_json_object(&at, inputs, "options", err);
+    return status != LCP_OK ? status : lcp_options_read(&out->options, &at, err);
+}
+
+typedef lcp_status input_reader(lcp_problem *out, const lcp_json_cursor *inputs, lcp_error *err);
+static input_reader *const input_readers[] = {read_model, read_cluster, read_workload, read_options};
 
 static lcp_status read_inputs(lcp_problem *out, const lcp_json_cursor *root, lcp_error *err)
 {
     static const char *const allowed[] = {"model", "cluster", "workload", "options", NULL};
     lcp_json_cursor inputs;
-    lcp_json_cursor options;
-    input_part model = {.source = &out->model_source};
-    input_part cluster = {.source = &out->cluster_source};
-    input_part workload = {.source = &out->workload_source};
     lcp_status status = lcp_json_object(&inputs, root, "inputs", err);
     if (status == LCP_OK) {
         status = lcp_json_only_keys(&inputs, allowed, err);
     }
-    if (status == LCP_OK && (status = read_input(&model, &inputs, "model", err)) == LCP_OK) {
-        status = lcp_model_from_json(&out->model, model.document, model.place, err);
-    }
-    if (status == LCP_OK && (status = read_input(&cluster, &inputs, "cluster", err)) == LCP_OK) {
-        status = lcp_cluster_from_json(&out->cluster, cluster.document, cluster.place, err);
-    }
-    if (status == LCP_OK && (status = read_input(&workload, &inputs, "workload", err)) == LCP_OK) {
-        status = lcp_workload_from_json(&out->workload, workload.document, workload.place, NULL, err);
-    }
-    if (status == LCP_OK && (status = lcp_json_object(&options, &inputs, "options", err)) == LCP_OK) {
-        status = lcp_options_read(&out->options, &options, err);
+    for (size_t i = 0; status == LCP_OK && i < sizeof input_readers / sizeof input_readers[0]; i++) {
+        status = input_readers[i](out, &inputs, err);
     }
     return status;
 }

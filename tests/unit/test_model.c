@@ -111,6 +111,9 @@ static void round_trip_keeps_everything(void **state)
         json_t *second = lcp_model_to_json(&again);
         assert_true(json_equal(document, second));
         assert_int_equal(model.layer_count, again.layer_count);
+        assert_int_equal(model.class_count, again.class_count);
+        assert_memory_equal(model.layer_class, again.layer_class,
+                            (size_t)model.layer_count * sizeof *model.layer_class);
         assert_int_equal(model.mtp_count, again.mtp_count);
         lcp_parameter_count a = lcp_model_parameters(&model);
         lcp_parameter_count b = lcp_model_parameters(&again);

@@ -249,98 +249,6 @@ static void token_batches_are_exact(void **state)
     lcp_workload_dispose(&w);
 }
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
-typedef struct file_case {
-    const char *path, *content;
-    const char *members; /* of "lengths", besides the file */
-    int64_t count, lengths[4];
-    const char *text; /* of the error; NULL: the file is good */
-} file_case;
-
-static file_case file_cases[] = {
-    {"t_lengths.txt", "5\n\n# comment\n 7 \n9", "", 3, {5, 7, 9}, NULL},
-    {"t_lengths.txt", "5\r\n7\r\n", "", 2, {5, 7}, NULL},
-    {"t_lengths.csv", "id,n\na,5\n\"b,\"\"c\",7\n", ", 'column': 'n'", 2, {5, 7}, NULL},
-    {"t_lengths.csv", "n,id\n\"5\",x\n7\n", ", 'column': 'n'", 2, {5, 7}, NULL},
-    {"t_lengths.jsonl", "{\"n\": 5}\n{\"n\": 7.0, \"x\": []}\n", ", 'column': 'n'", 2, {5, 7}, NULL},
-    {"t_lengths.txt", "5\nsix\n", "", 0, {0}, "line 2: found \"six\", expected an integer in [1, 2147483647]"},
-    {"t_lengths.txt", "5\n0\n", "", 0, {0}, "line 2: found \"0\", expected an integer in [1, 2147483647]"},
-    {"t_lengths.txt", "5\n1.5\n", "", 0, {0}, "line 2: found \"1.5\", expected an integer in [1, 2147483647]"},
-    {"t_lengths.txt", "99999999999\n", "", 0, {0}, "line 1: found \"99999999999\", ..."},
-    {"t_lengths.txt", "# none\n", "", 0, {0}, "found no length, expected at least one"},
-    {"t_lengths.csv", "id,m\na,5\n", ", 'column': 'n'", 0, {0}, "line 1: found no column \"n\" in the header"},
-    {"t_lengths.csv", "", ", 'column': 'n'", 0, {0}, "line 0: found no column \"n\" in the header"},
-    {"t_lengths.csv", "id,n\na\n", ", 'column': 'n'", 0, {0}, "line 2: found \"\", ..."},
-    {"t_lengths.jsonl",
-     "{\"n\": 5}\n{\"m\": 7}\n",
-     ", 'column': 'n'",
-     0,
-     {0},
-     "missing, expected an integer in [1, 2147483647]"},
-    {"t_lengths.jsonl", "{\"n\": 5}\n7\n", ", 'column': 'n'", 0, {0}, "line 1 column 1: not a JSON document: ..."},
-};
-
-static void length_file_is_read(void **state)
-{
-    const file_case *c = *state;
-    char document[400];
-    lcp_workload w;
-    lcp_error err = {0};
-    write_text(c->path, c->content);
-    snprintf(document, sizeof document, DOCUMENT("'lengths': {'file': '%s', 'in_order': true%s}"), c->path, c->members);
-    lcp_status status = read(&w, document, &err);
-    assert_int_equal(remove(c->path), 0);
-    if (c->text == NULL) {
-        assert_int_equal(status, LCP_OK);
-        assert_lengths(&w, c->lengths, c->count);
-    } else {
-        char where[sizeof err.where];
-        snprintf(where, sizeof where, "%s", err.where);
-        assert_true(strncmp(where, c->path, strlen(c->path)) == 0);
-        assert_error(&err, where, c->text);
-    }
-    lcp_workload_dispose(&w);
-}
-
-/* As many draws as there are lengths give each length once. */
-static void drawing_everything_is_a_permutation(void **state)
-{
-    (void)state;
-    lcp_workload w;
-    write_text("t_lengths.txt", "30\n10\n20\n40\n");
-    read_good(&w, DOCUMENT(BATCH "'lengths': {'file': 't_lengths.txt'}"));
-    assert_int_equal(remove("t_lengths.txt"), 0);
-    for (int64_t length = 10; length <= 40; length += 10) {
-        assert_int_equal(count_between(&w, length, length), 1);
-    }
-    lcp_workload_dispose(&w);
-}
-
-static void files_are_beside_the_workload(void **state)
-{
-    (void)state;
-    lcp_workload w;
-    lcp_source source;
-    write_text("unit/t_lengths.txt", "3\n4\n");
-    write_text("unit/t_workload.json",
-               "{\"format\": \"lcplan.workload/1\", \"lengths\": {\"file\": \"t_lengths.txt\", \"in_order\": true}}");
-    lcp_status status = lcp_read_workload(&w, &source, "unit/t_workload.json", NULL);
-    assert_int_equal(remove("unit/t_lengths.txt") + remove("unit/t_workload.json"), 0);
-    assert_int_equal(status, LCP_OK);
-    assert_int_equal(w.total_tokens, 7);
-    assert_string_equal(source.path, "unit/t_workload.json");
-    lcp_workload_dispose(&w);
-    lcp_error err = {0};
-    assert_int_equal(lcp_read_workload(&w, &source, "unit/absent.json", &err), LCP_IO);
-}
-
 static void resolved_documents_read_back(void **state)
 {
     (void)state;
@@ -419,25 +327,21 @@ static void examples_are_read(void **state)
 }
 
 #define CASES (sizeof cases / sizeof cases[0])
-#define FILES (sizeof file_cases / sizeof file_cases[0])
 
 int main(void)
 {
-    static struct CMUnitTest tables[CASES + FILES];
+    static struct CMUnitTest refusals[CASES];
     for (size_t i = 0; i < CASES; i++) {
-        tables[i] = (struct CMUnitTest){cases[i].document, refusal_says_why, NULL, NULL, &cases[i]};
-    }
-    for (size_t i = 0; i < FILES; i++) {
-        tables[CASES + i] = (struct CMUnitTest){file_cases[i].content, length_file_is_read, NULL, NULL, &file_cases[i]};
+        refusals[i] = (struct CMUnitTest){cases[i].document, refusal_says_why, NULL, NULL, &cases[i]};
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_taken_as_they_are),        cmocka_unit_test(batches_show_every_bin_in_its_share),
-        cmocka_unit_test(percentiles_are_log_linear),          cmocka_unit_test(order_depends_on_the_seed_alone),
-        cmocka_unit_test(dropping_keeps_the_batch_full),       cmocka_unit_test(token_batches_are_exact),
-        cmocka_unit_test(drawing_everything_is_a_permutation), cmocka_unit_test(files_are_beside_the_workload),
-        cmocka_unit_test(resolved_documents_read_back),        cmocka_unit_test(uniform_batches_need_no_file),
-        cmocka_unit_test(generator_gives_published_numbers),   cmocka_unit_test(examples_are_read),
+        cmocka_unit_test(values_are_taken_as_they_are),      cmocka_unit_test(batches_show_every_bin_in_its_share),
+        cmocka_unit_test(percentiles_are_log_linear),        cmocka_unit_test(order_depends_on_the_seed_alone),
+        cmocka_unit_test(dropping_keeps_the_batch_full),     cmocka_unit_test(token_batches_are_exact),
+
+        cmocka_unit_test(resolved_documents_read_back),      cmocka_unit_test(uniform_batches_need_no_file),
+        cmocka_unit_test(generator_gives_published_numbers), cmocka_unit_test(examples_are_read),
     };
-    int failed = cmocka_run_group_tests(tables, NULL, NULL);
+    int failed = cmocka_run_group_tests(refusals, NULL, NULL);
     return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }
