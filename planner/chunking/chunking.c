@@ -164,7 +164,8 @@ static double fullest_bin(const rank_work *w)
     return fullest;
 }
 
-#define PATTERNS_SPREAD 1.01 /* fullest bin over the target at which patterns are worth a program */
+#define PATTERNS_SPREAD 1.02 /* fullest bin over what cannot be avoided, at which a program is worth its time */
+#define PATTERNS_ITEMS 120
 
 static lcp_status pack_whole(rank_work *w, int32_t fresh, lcp_error *err)
 {
@@ -177,7 +178,7 @@ static lcp_status pack_whole(rank_work *w, int32_t fresh, lcp_error *err)
         return status;
     }
     status = lcp_pack_balanced(w->bin_of, w->bins, w->bin_count, whole, count, w->input->max_chunk_tokens, err);
-    bool few = count <= 4000 && w->bin_count <= 512;
+    bool few = count <= PATTERNS_ITEMS;
     if (status != LCP_OK || !w->input->columns_generated || !few || !all_packed(w)) {
         return status;
     }

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #define MAX_CLASSES 48
-#define MAX_PATTERNS 400
+#define MAX_PATTERNS 160
 #define TICKS 2048
-#define CAPACITY_STEPS 5
+#define CAPACITY_STEPS 2
 
 typedef struct length_class {
     int64_t first, count; /* items [first, first + count), equal or nearly equal times */
@@ -324,7 +324,7 @@ static lcp_status try_capacity(program *p, answer *a, double capacity, bool *pos
         *possible = !(converged && missing > 1e-6 * capacity);
     }
     if (status == LCP_OK && *possible) {
-        const lcp_lp_limits limits = {.integer = true, .gap_ratio = 1e-3, .max_nodes = 200};
+        const lcp_lp_limits limits = {.integer = true, .gap_ratio = 1e-3, .max_nodes = 40};
         status = lcp_lp_solve(&solution, lp, &limits, err);
         p->mip_nodes += solution.nodes;
     }

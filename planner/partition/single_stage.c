@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One step along the lower hull of (bytes freed, seconds) of a class: from one policy to the next richer one. */
+/* A step of the hull of one class, with the layers that can take it. */
 typedef struct hull_step {
-    double bytes, seconds; /* per layer */
+    lcp_hull_step step; /* per layer */
     double layers;
 } hull_step;
 
@@ -16,38 +16,9 @@ static int by_price(const void *a, const void *b)
 {
     const hull_step *x = a;
     const hull_step *y = b;
-    double left = x->seconds * y->bytes;
-    double right = y->seconds * x->bytes;
+    double left = x->step.seconds * y->step.bytes;
+    double right = y->step.seconds * x->step.bytes;
     return (left > right) - (left < right);
-}
-
-/* Hull steps of one class of one chunk, ascending in price. */
-static int32_t class_hull(const lcp_view *v, int32_t chunk, int32_t layer_class, hull_step *steps)
-{
-    size_t policies = lcp_view_cell(v, chunk, layer_class) * LCP_RECOMPUTE_COUNT;
-    int64_t bytes = 0;
-    double seconds = 0;
-    int32_t count = 0;
-    for (;;) {
-        double best = HUGE_VAL;
-        int32_t next = -1;
-        for (int32_t q = 0; q < LCP_RECOMPUTE_COUNT; q++) {
-            int64_t more = v->freed_bytes[policies + (size_t)q] - bytes;
-            double slope = more > 0 ? (v->extra_seconds[policies + (size_t)q] - seconds) / (double)more : HUGE_VAL;
-            if (slope < best) {
-                best = slope;
-                next = q;
-            }
-        }
-        if (next < 0) {
-            return count;
-        }
-        steps[count++] = (hull_step){.bytes = (double)(v->freed_bytes[policies + (size_t)next] - bytes),
-                                     .seconds = v->extra_seconds[policies + (size_t)next] - seconds,
-                                     .layers = lcp_view_layers(v, layer_class, 0, v->layers)};
-        bytes = v->freed_bytes[policies + (size_t)next];
-        seconds = v->extra_seconds[policies + (size_t)next];
-    }
 }
 
 /* Least seconds that free the excess, fractions of layers allowed; infinity if even everything is not enough. */
@@ -56,14 +27,18 @@ static double fractional_seconds(const lcp_view *v, int32_t chunk, double excess
     hull_step steps[LCP_MAX_LAYER_CLASSES * LCP_RECOMPUTE_COUNT];
     int32_t count = 0;
     for (int32_t c = 0; c < v->classes; c++) {
-        count += class_hull(v, chunk, c, &steps[count]);
+        lcp_hull_step hull[LCP_RECOMPUTE_COUNT];
+        int32_t found = lcp_view_hull(hull, v, chunk, c);
+        for (int32_t i = 0; i < found; i++) {
+            steps[count++] = (hull_step){.step = hull[i], .layers = lcp_view_layers(v, c, 0, v->layers)};
+        }
     }
     qsort(steps, (size_t)count, sizeof steps[0], by_price);
     double seconds = 0;
     for (int32_t i = 0; i < count && excess > 0; i++) {
-        double layers = fmin(steps[i].layers, excess / steps[i].bytes);
-        seconds += layers * steps[i].seconds;
-        excess -= layers * steps[i].bytes;
+        double layers = fmin(steps[i].layers, excess / steps[i].step.bytes);
+        seconds += layers * steps[i].step.seconds;
+        excess -= layers * steps[i].step.bytes;
     }
     return excess > 0.5 ? HUGE_VAL : seconds;
 }

@@ -9,7 +9,8 @@
 #define DEFAULT_ROUNDS 60
 #define DEFAULT_NODES 400
 #define IMPROVE_REPLAYS 120
-#define MASTER_CELLS 2400 /* stages x chunks x classes beyond which a program is not worth its time */
+#define IMPROVE_PASSES 100000 /* passes replayed in all by one local search: bounds its time on deep pipelines */
+#define MASTER_CELLS 160      /* stages x chunks x classes beyond which a program is not worth its time */
 
 void lcp_partition_dispose(lcp_partition *partition)
 {
@@ -91,6 +92,13 @@ static lcp_status fill_pipeline(lcp_solve *solve, lcp_fill *f, int32_t pipeline,
     return status == LCP_OK && *fits ? lcp_fill_replay(f, solve->err) : status;
 }
 
+/* At most `most` replays, fewer where each is long. */
+static int32_t affordable(const lcp_view *v, int32_t most)
+{
+    int64_t by_size = IMPROVE_PASSES / (2 * (int64_t)v->stages * v->chunks);
+    return by_size < most ? (int32_t)by_size : most;
+}
+
 static bool worth_a_program(const lcp_view *v)
 {
     return (int64_t)v->stages * v->chunks * v->classes <= MASTER_CELLS;
@@ -144,7 +152,7 @@ static lcp_status polish_pipeline(lcp_solve *solve, lcp_fill *f, int32_t pipelin
         other = swap;
     }
     if (status == LCP_OK && f->makespan_seconds > goal) {
-        status = lcp_fill_improve(f, IMPROVE_REPLAYS, solve->err);
+        status = lcp_fill_improve(f, affordable(&solve->views[pipeline], IMPROVE_REPLAYS), solve->err);
     }
     lcp_fill_dispose(&other);
     free(wanted);
@@ -309,7 +317,8 @@ static lcp_status solve_free_split(lcp_solve *solve, int32_t *stage_layers)
     status = worth_a_program(&solve->views[solve->master_pipeline]) ? solve_master(solve, stage_layers) : LCP_OK;
     bool worth_it = solve->out->found && solve->out->lower_bound_seconds < solve->input->cutoff_seconds;
     if (status == LCP_OK && worth_it && !proven(solve)) {
-        status = shift_layers(solve, stage_layers, 4 * solve->out->stage_count);
+        int32_t tries = affordable(&solve->views[0], 4 * solve->out->stage_count * solve->input->pipeline_count);
+        status = shift_layers(solve, stage_layers, tries / solve->input->pipeline_count);
     }
     if (status == LCP_OK && worth_it && !proven(solve)) {
         memcpy(stage_layers, solve->out->stage_layers, (size_t)solve->out->stage_count * sizeof *stage_layers);

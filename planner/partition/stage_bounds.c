@@ -12,6 +12,10 @@ void lcp_stage_bounds_dispose(lcp_stage_bounds *bounds)
     free(bounds->window_first);
     free(bounds->windows);
     free(bounds->window_kept);
+    free(bounds->turns);
+    free(bounds->skipped_seconds);
+    free(bounds->window_skipped);
+    free(bounds->window_steps);
     *bounds = (lcp_stage_bounds){0};
 }
 
@@ -22,8 +26,15 @@ static lcp_status allocate(lcp_stage_bounds *b, lcp_error *err)
     b->busy_seconds = calloc(3 * classes, sizeof *b->busy_seconds);
     b->window_first = calloc((size_t)b->view->stages + 1, sizeof *b->window_first);
     b->windows = malloc(windows * sizeof *b->windows);
+    b->turns = calloc(2 * (size_t)b->view->stages, sizeof *b->turns);
+    b->skipped_seconds = calloc(2 * (size_t)b->view->stages * classes, sizeof *b->skipped_seconds);
+    b->window_skipped = calloc(windows, sizeof *b->window_skipped);
+    b->window_steps = calloc(windows * classes * LCP_RECOMPUTE_COUNT, sizeof *b->window_steps);
     b->window_kept = malloc(2 * windows * classes * sizeof *b->window_kept);
-    if (b->busy_seconds == NULL || b->window_first == NULL || b->windows == NULL || b->window_kept == NULL) {
+    bool complete = b->busy_seconds != NULL && b->window_first != NULL && b->windows != NULL && b->turns != NULL &&
+                    b->skipped_seconds != NULL && b->window_skipped != NULL && b->window_steps != NULL &&
+                    b->window_kept != NULL;
+    if (!complete) {
         return lcp_fail(err, LCP_NOMEM, "", "cannot bound %d stages", b->view->stages);
     }
     b->fill_seconds = b->busy_seconds + classes;
@@ -60,17 +71,19 @@ static void add_chunk(lcp_stage_bounds *b, int32_t window, int32_t stage, int32_
     for (int32_t c = 0; c < v->classes; c++) {
         size_t cell = lcp_view_cell(v, chunk, c);
         size_t at = (size_t)window * (size_t)v->classes + (size_t)c;
-        int64_t most = 0;
-        for (int32_t q = 0; q < LCP_RECOMPUTE_COUNT; q++) {
-            int64_t freed = v->freed_bytes[cell * LCP_RECOMPUTE_COUNT + (size_t)q];
-            if (freed > 0) {
-                double ratio = v->extra_seconds[cell * LCP_RECOMPUTE_COUNT + (size_t)q] / (double)freed;
-                b->windows[window].seconds_per_byte = fmin(b->windows[window].seconds_per_byte, fmax(ratio, 0));
-                most = freed > most ? freed : most;
-            }
+        lcp_hull_step hull[LCP_RECOMPUTE_COUNT];
+        int32_t count = lcp_view_hull(hull, v, chunk, c);
+        double most = 0;
+        for (int32_t i = 0; i < count; i++) {
+            lcp_window_step *step = &b->window_steps[at * LCP_RECOMPUTE_COUNT + (size_t)i];
+            double price = fmax(hull[i].seconds / hull[i].bytes, 0);
+            step->seconds_per_byte = step->bytes > 0 ? fmin(step->seconds_per_byte, price) : price;
+            step->bytes += hull[i].bytes;
+            step->layer_class = c;
+            most += hull[i].bytes;
         }
         b->window_kept[at] += (double)v->kept_bytes[cell];
-        b->window_least[at] += (double)(v->kept_bytes[cell] - most);
+        b->window_least[at] += (double)v->kept_bytes[cell] - most;
     }
     b->windows[window].kept_bytes += (double)lcp_view_end_kept(v, stage, chunk);
 }
@@ -103,12 +116,23 @@ static double least_working(const lcp_view *v, int32_t stage, int32_t chunk)
     return (double)(least > ends ? least : ends);
 }
 
+/* Cheapest first; empty steps last. */
+static int by_price(const void *a, const void *b)
+{
+    const lcp_window_step *x = a;
+    const lcp_window_step *y = b;
+    if ((x->bytes > 0) != (y->bytes > 0)) {
+        return x->bytes > 0 ? -1 : 1;
+    }
+    return (x->seconds_per_byte > y->seconds_per_byte) - (x->seconds_per_byte < y->seconds_per_byte);
+}
+
 /* Opens a window at a backward pass: everything in flight there. */
 static void open_window(lcp_stage_bounds *b, int32_t window, int32_t stage, int32_t at)
 {
     const lcp_view *v = b->view;
     int32_t chunk = v->tables->schedule.ops[stage][at].chunk;
-    b->windows[window] = (lcp_window){.kept_bytes = least_working(v, stage, chunk), .seconds_per_byte = HUGE_VAL};
+    b->windows[window] = (lcp_window){.kept_bytes = least_working(v, stage, chunk)};
     for (int32_t c = 0; c < v->classes; c++) {
         b->window_kept[(size_t)window * (size_t)v->classes + (size_t)c] = 0;
         b->window_least[(size_t)window * (size_t)v->classes + (size_t)c] = 0;
@@ -120,11 +144,13 @@ static void open_window(lcp_stage_bounds *b, int32_t window, int32_t stage, int3
         }
     }
     add_kv_gradients(b, window, chunk);
+    qsort(&b->window_steps[(size_t)window * (size_t)v->classes * LCP_RECOMPUTE_COUNT],
+          (size_t)v->classes * LCP_RECOMPUTE_COUNT, sizeof *b->window_steps, by_price);
 }
 
 /* Disjoint windows: a new one opens at the first peak (a backward pass after a forward pass) at which every chunk in
  * flight started after the last window was opened. */
-static int32_t find_windows(lcp_stage_bounds *b, int32_t stage, int32_t window)
+static int32_t find_windows(lcp_stage_bounds *b, int32_t stage, int32_t window, int32_t *window_at)
 {
     const lcp_view *v = b->view;
     const lcp_schedule *schedule = &v->tables->schedule;
@@ -137,6 +163,7 @@ static int32_t find_windows(lcp_stage_bounds *b, int32_t stage, int32_t window)
         }
         bool peak = i > 0 && schedule->ops[stage][i - 1].kind == LCP_OP_FORWARD;
         if (peak && in_old == 0) {
+            window_at[window] = i;
             open_window(b, window++, stage, i);
             taken = i;
             in_old = 0;
@@ -152,6 +179,66 @@ static int32_t find_windows(lcp_stage_bounds *b, int32_t stage, int32_t window)
     return window;
 }
 
+/* What a turn over ops (from, to) of a stage goes past: the ops strictly between. */
+static void fill_turn(lcp_stage_bounds *b, int32_t stage, int32_t turn, int32_t from, int32_t to)
+{
+    const lcp_view *v = b->view;
+    const lcp_op *ops = v->tables->schedule.ops[stage];
+    lcp_turn *t = &b->turns[2 * stage + turn];
+    double *skipped = &b->skipped_seconds[(size_t)(2 * stage + turn) * (size_t)v->classes];
+    t->chunk = ops[from].chunk;
+    for (int32_t i = from + 1; i < to; i++) {
+        bool forward = ops[i].kind == LCP_OP_FORWARD;
+        t->skipped_overhead += v->overhead_seconds;
+        for (int32_t c = 0; c < v->classes; c++) {
+            size_t cell = lcp_view_cell(v, ops[i].chunk, c);
+            skipped[c] += forward ? v->forward[cell] : v->backward[cell];
+        }
+        for (int32_t end = 0; end < 2; end++) {
+            t->skipped_ends[end] += forward ? v->end_forward[end][ops[i].chunk] : v->end_backward[end][ops[i].chunk];
+        }
+    }
+}
+
+static void find_turns(lcp_stage_bounds *b, int32_t stage)
+{
+    const lcp_view *v = b->view;
+    const lcp_schedule *schedule = &v->tables->schedule;
+    const lcp_op *ops = schedule->ops[stage];
+    size_t row = (size_t)stage * (size_t)v->chunks;
+    b->turns[2 * stage].chunk = -1;
+    b->turns[2 * stage + 1].chunk = -1;
+    int32_t first_backward = 0;
+    int32_t last_forward = schedule->op_count[stage] - 1;
+    while (ops[first_backward].kind == LCP_OP_FORWARD) {
+        first_backward++;
+    }
+    while (ops[last_forward].kind != LCP_OP_FORWARD) {
+        last_forward--;
+    }
+    fill_turn(b, stage, 0, v->forward_at[row + (size_t)ops[first_backward].chunk], first_backward);
+    if (last_forward > first_backward) {
+        fill_turn(b, stage, 1, last_forward, v->backward_at[row + (size_t)ops[last_forward].chunk]);
+    }
+}
+
+/* Marks the windows that share a chunk with the backward passes the last turn goes past. */
+static void mark_windows(lcp_stage_bounds *b, int32_t stage, const int32_t *window_at)
+{
+    const lcp_view *v = b->view;
+    size_t row = (size_t)stage * (size_t)v->chunks;
+    int32_t chunk = b->turns[2 * stage + 1].chunk;
+    for (int32_t w = b->window_first[stage]; chunk >= 0 && w < b->window_first[stage + 1]; w++) {
+        for (int32_t k = 0; k < v->chunks; k++) {
+            int32_t backward = v->backward_at[row + (size_t)k];
+            bool inside = v->forward_at[row + (size_t)k] < window_at[w] && backward >= window_at[w];
+            bool skipped =
+                backward > v->forward_at[row + (size_t)chunk] && backward < v->backward_at[row + (size_t)chunk];
+            b->window_skipped[w] = b->window_skipped[w] || (inside && skipped);
+        }
+    }
+}
+
 lcp_status lcp_stage_bounds_build(lcp_stage_bounds *out, const lcp_view *view, lcp_error *err)
 {
     *out = (lcp_stage_bounds){.view = view, .capacity_bytes = (double)view->cost->capacity_bytes};
@@ -160,20 +247,44 @@ lcp_status lcp_stage_bounds_build(lcp_stage_bounds *out, const lcp_view *view, l
         lcp_stage_bounds_dispose(out);
         return status;
     }
+    int32_t *window_at = malloc((size_t)view->stages * (size_t)view->chunks * sizeof *window_at);
+    if (window_at == NULL) {
+        lcp_stage_bounds_dispose(out);
+        return lcp_fail(err, LCP_NOMEM, "", "cannot bound %d stages", view->stages);
+    }
     sum_passes(out);
     int32_t windows = 0;
     for (int32_t s = 0; s < view->stages; s++) {
-        windows = find_windows(out, s, windows);
+        windows = find_windows(out, s, windows, window_at);
         out->window_first[s + 1] = windows;
+        find_turns(out, s);
+        mark_windows(out, s, window_at);
     }
+    free(window_at);
     return LCP_OK;
 }
 
+/* Fractional knapsack over the steps of a window. */
+static double window_recompute(const lcp_stage_bounds *b, int32_t window, const int32_t *layers, double excess)
+{
+    size_t count = (size_t)b->view->classes * LCP_RECOMPUTE_COUNT;
+    const lcp_window_step *steps = &b->window_steps[(size_t)window * count];
+    double seconds = 0;
+    for (size_t i = 0; i < count && steps[i].bytes > 0 && excess > 0; i++) {
+        double bytes = fmin(excess, layers[steps[i].layer_class] * steps[i].bytes);
+        seconds += bytes * steps[i].seconds_per_byte;
+        excess -= bytes;
+    }
+    return seconds;
+}
+
 /* Recompute seconds that the windows of a stage force on layers of the given counts; infinity if they cannot fit. */
-static double forced_recompute(const lcp_stage_bounds *b, int32_t stage, const int32_t *layers, double resident)
+static double forced_recompute(const lcp_stage_bounds *b, int32_t stage, const int32_t *layers, double resident,
+                               double *kept_on_path)
 {
     const lcp_view *v = b->view;
     double seconds = 0;
+    *kept_on_path = 0;
     for (int32_t w = b->window_first[stage]; w < b->window_first[stage + 1]; w++) {
         double excess = resident + b->windows[w].kept_bytes - b->capacity_bytes;
         double least = excess;
@@ -185,11 +296,33 @@ static double forced_recompute(const lcp_stage_bounds *b, int32_t stage, const i
         if (least > 0) {
             return HUGE_VAL;
         }
-        if (excess > 0) {
-            seconds += excess * b->windows[w].seconds_per_byte;
-        }
+        double window_seconds = excess > 0 ? window_recompute(b, w, layers, excess) : 0;
+        seconds += window_seconds;
+        *kept_on_path += b->window_skipped[w] ? 0 : window_seconds;
     }
     return seconds;
+}
+
+/* What a turn adds to the busy time of a stage that ends with layer `last`: the way down and back, less what it goes
+ * past. Minus infinity if there is no such turn. */
+static double turn_seconds(const lcp_stage_bounds *b, int32_t stage, int32_t turn, int32_t last, const int32_t *layers)
+{
+    const lcp_view *v = b->view;
+    const lcp_turn *t = &b->turns[2 * stage + turn];
+    if (t->chunk < 0) {
+        return -HUGE_VAL;
+    }
+    const double *skipped = &b->skipped_seconds[(size_t)(2 * stage + turn) * (size_t)v->classes];
+    int32_t below = v->stages - 1 - stage;
+    double seconds = 2 * below * (v->overhead_seconds + v->tables->hop_seconds[t->chunk]) - t->skipped_overhead;
+    for (int32_t c = 0; c < v->classes; c++) {
+        size_t cell = lcp_view_cell(v, t->chunk, c);
+        seconds += lcp_view_layers(v, c, last, v->layers) * (v->forward[cell] + v->backward[cell]);
+        seconds -= layers[c] * skipped[c];
+    }
+    seconds += below > 0 ? v->end_forward[1][t->chunk] + v->end_backward[1][t->chunk] : 0;
+    seconds -= stage == 0 ? t->skipped_ends[0] : 0;
+    return seconds - (below == 0 ? t->skipped_ends[1] : 0);
 }
 
 double lcp_stage_seconds_bound(const void *context, int32_t stage, int32_t first, int32_t last)
@@ -220,7 +353,16 @@ double lcp_stage_seconds_bound(const void *context, int32_t stage, int32_t first
         there += v->end_forward[0][b->first_chunk] + stage * v->tables->hop_seconds[b->first_chunk];
         back += v->end_backward[0][b->last_chunk] + stage * v->tables->hop_seconds[b->last_chunk];
     }
-    return there + busy + forced_recompute(b, stage, layers, resident) + fmax(back, tail);
+    double recompute_on_path;
+    double recompute = forced_recompute(b, stage, layers, resident, &recompute_on_path);
+    double turns[2];
+    for (int32_t t = 0; t < 2; t++) {
+        turns[t] = turn_seconds(b, stage, t, last, layers);
+    }
+    double middle = busy + recompute + fmax(0, turns[0]);
+    middle = fmax(middle, busy + recompute_on_path + turns[0] + turns[1]);
+    middle = fmax(middle, busy + recompute_on_path + turns[1]);
+    return there + middle + fmax(back, tail);
 }
 
 double lcp_stage_bytes_bound(const void *context, int32_t stage, int32_t first, int32_t last)

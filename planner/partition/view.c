@@ -1,5 +1,6 @@
 #include "partition/view.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 void lcp_view_dispose(lcp_view *view)
@@ -173,4 +174,32 @@ int64_t lcp_view_end_kept(const lcp_view *view, int32_t stage, int32_t chunk)
 {
     int64_t kept = stage == 0 ? view->tables->embedding[chunk].kept_bytes : 0;
     return kept + (stage == view->stages - 1 ? view->tables->head[chunk].kept_bytes : 0);
+}
+
+int32_t lcp_view_hull(lcp_hull_step steps[LCP_RECOMPUTE_COUNT], const lcp_view *view, int32_t chunk,
+                      int32_t layer_class)
+{
+    size_t policies = lcp_view_cell(view, chunk, layer_class) * LCP_RECOMPUTE_COUNT;
+    int64_t bytes = 0;
+    double seconds = 0;
+    int32_t count = 0;
+    for (;;) {
+        double best = HUGE_VAL;
+        size_t next = LCP_RECOMPUTE_COUNT;
+        for (size_t q = 0; q < LCP_RECOMPUTE_COUNT; q++) {
+            int64_t more = view->freed_bytes[policies + q] - bytes;
+            double slope = more > 0 ? (view->extra_seconds[policies + q] - seconds) / (double)more : HUGE_VAL;
+            if (slope < best) {
+                best = slope;
+                next = q;
+            }
+        }
+        if (next == LCP_RECOMPUTE_COUNT) {
+            return count;
+        }
+        steps[count++] = (lcp_hull_step){.bytes = (double)(view->freed_bytes[policies + next] - bytes),
+                                         .seconds = view->extra_seconds[policies + next] - seconds};
+        bytes = view->freed_bytes[policies + next];
+        seconds = view->extra_seconds[policies + next];
+    }
 }

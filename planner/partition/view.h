@@ -45,6 +45,15 @@ static inline size_t lcp_view_cell(const lcp_view *view, int32_t chunk, int32_t 
     return (size_t)chunk * (size_t)view->classes + (size_t)layer_class;
 }
 
+/* One step along the lower hull of (bytes freed, seconds) of a cell: from one policy to the next richer one, per layer.
+ */
+typedef struct lcp_hull_step {
+    double bytes, seconds;
+} lcp_hull_step;
+/* Steps ascend in seconds per byte. Returns how many. */
+int32_t lcp_view_hull(lcp_hull_step steps[LCP_RECOMPUTE_COUNT], const lcp_view *view, int32_t chunk,
+                      int32_t layer_class);
+
 /* Working bytes of a chunk on a stage: the largest over the classes present and the stage's ends. */
 int64_t lcp_view_working(const lcp_view *view, int32_t stage, int32_t chunk, const int32_t *class_layers);
 /* What the ends keep of a chunk on a stage. */

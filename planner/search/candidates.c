@@ -34,11 +34,12 @@ static bool degree_allows(const lcp_degree *degree, int64_t value)
     return false;
 }
 
-/* Budgets: powers of two times the depth of the pipeline, until chunks would be shorter than a useful slice. */
+/* Budgets: powers of two times the depth of the pipeline, until chunks would be shorter than two useful slices. */
 static int32_t largest_budget(const enumeration *e, const lcp_layout *layout)
 {
     int64_t ranks = (int64_t)layout->ulysses * layout->ring;
-    int64_t shortest = e->problem->options.min_slice_tokens * ranks;
+    int64_t shortest =
+        2 * e->problem->options.min_slice_tokens * ranks; /* on average; single slices may be half of it */
     int64_t by_tokens = e->lengths->total_tokens / (layout->dp * (shortest > 0 ? shortest : 1));
     int64_t limit = layout->pp == 1 || !e->problem->options.slicing
                         ? (e->problem->workload.sequence_count + layout->dp - 1) / layout->dp
@@ -115,13 +116,14 @@ static lcp_status add_layout(enumeration *e, const lcp_layout *layout)
 }
 
 /* ZeRO stage 1 shards the optimizer at no cost over stage 0, so auto never needs stage 0; with one replica nothing is
- * sharded and all stages are the same. */
+ * sharded and all stages are the same; in a pipeline every chunk's pass would gather and reduce again, which auto
+ * leaves to those who ask for it. */
 static lcp_status add_zero_stages(enumeration *e, lcp_layout layout)
 {
     int32_t wanted = e->problem->options.zero_stage;
-    bool one_replica = layout.dp * layout.ulysses * layout.ring == 1;
+    bool one_stage_of_zero = layout.pp > 1 || layout.dp * layout.ulysses * layout.ring == 1;
     int32_t first = wanted >= 0 ? wanted : 1;
-    int32_t last = wanted >= 0 ? wanted : one_replica ? 1 : 3;
+    int32_t last = wanted >= 0 ? wanted : one_stage_of_zero ? 1 : 3;
     lcp_status status = LCP_OK;
     for (layout.zero_stage = first; status == LCP_OK && layout.zero_stage <= last; layout.zero_stage++) {
         status = add_layout(e, &layout);
