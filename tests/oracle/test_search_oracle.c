@@ -1,6 +1,6 @@
 /* The whole planner against brute force: on random small problems every layout, budget, split of layers and recompute
  * choice in the certificate's scope is priced, one by one. The plan must be within its claimed gap of the best of them
- * and the certificate's bound must not exceed it. Number of instances: first argument, default 200. */
+ * and the certificate's bound must not exceed it. Number of instances: first argument, default 500. */
 #include "support.h"
 
 #include "partition/partition.h"
@@ -15,7 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int instance_count = 200;
+static int instance_count = 500;
+
+/* What the plans found look like, so that a test that never leaves the easy corner is seen. */
+static struct {
+    int pipelined, sliced, recomputing;
+} seen;
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -71,7 +76,7 @@ static void make_cluster(instance *x, uint64_t *state)
     x->group.inter_node = device.inter_node;
     x->group.host = device.host;
     x->group.device.fixed_memory_bytes = 0;
-    x->group.device.memory_bytes = pick(state, 500, 2500) * 1000000;
+    x->group.device.memory_bytes = pick(state, 500, 3500) * 1000000;
     x->problem.cluster.group_count = 1;
     x->problem.cluster.groups = &x->group;
 }
@@ -79,10 +84,10 @@ static void make_cluster(instance *x, uint64_t *state)
 static void make_workload(instance *x, uint64_t *state)
 {
     lcp_workload *workload = &x->problem.workload;
-    workload->sequence_count = pick(state, 2, 4);
+    workload->sequence_count = pick(state, 2, 3);
     workload->lengths_tokens = x->lengths;
     for (int64_t i = 0; i < workload->sequence_count; i++) {
-        x->lengths[i] = pick(state, 1, 24) * 512;
+        x->lengths[i] = pick(state, 1, 32) * 512;
         workload->total_tokens += x->lengths[i];
         workload->max_length_tokens =
             x->lengths[i] > workload->max_length_tokens ? x->lengths[i] : workload->max_length_tokens;
@@ -97,8 +102,11 @@ static void make_instance(instance *x, uint64_t seed)
     make_cluster(x, &state);
     make_workload(x, &state);
     x->problem.options = lcp_options_default();
-    x->problem.options.min_slice_tokens = 2048;
+    x->problem.options.min_slice_tokens = 6144;
     x->problem.options.threads = 1;
+    if (pick(&state, 0, 2) > 0) { /* left alone, two devices rarely make a pipeline */
+        x->problem.options.pp = (lcp_degree){.count = 1, .values = {2}};
+    }
     x->problem.options.gap_ratio = pick(&state, 0, 1) == 0 ? 0.02 : 0.005;
 }
 
@@ -244,6 +252,15 @@ static void check_plan(const lcp_problem *problem, double optimum, uint64_t seed
     if (status != LCP_OK) {
         fail_msg("seed %llu: verify says %s: %s", (unsigned long long)seed, err.where, err.text);
     }
+    bool sliced = false;
+    bool recomputing = false;
+    for (int32_t k = 0; k < plan.chunk_count; k++) {
+        sliced = sliced || plan.chunks[k].chunk.segments[0].has_successor;
+        recomputing = recomputing || plan.chunks[k].recompute_count > 0;
+    }
+    seen.pipelined += plan.layout.pp > 1;
+    seen.sliced += sliced;
+    seen.recomputing += recomputing;
     lcp_plan_dispose(&plan);
 }
 
@@ -259,8 +276,10 @@ static void plans_match_brute_force(void **state)
         feasible += isfinite(optimum);
         check_plan(&x.problem, optimum, (uint64_t)i + 1);
     }
-    print_message("%d instances, %d feasible, %lld plans priced\n", instance_count, feasible, (long long)priced);
+    print_message("%d instances, %d feasible (%d pipelined, %d sliced, %d recomputing), %lld plans priced\n",
+                  instance_count, feasible, seen.pipelined, seen.sliced, seen.recomputing, (long long)priced);
     assert_true(feasible > instance_count / 3 && feasible < instance_count);
+    assert_true(seen.pipelined > 0 && seen.sliced > 0 && seen.recomputing > 0);
 }
 
 int main(int argc, char **argv)
