@@ -29,24 +29,15 @@ typedef struct rank_work {
     int64_t lp_solves, mip_nodes;
 } rank_work;
 
-static void rank_dispose(rank_work *w)
-{
-    for (int64_t i = 0; w->cuts != NULL && i < w->sliced_count; i++) {
-        free(w->cuts[i].offsets);
-    }
-    free(w->cuts);
-    free(w->items);
-    free(w->bins);
-    free(w->empty_bins);
-    free(w->bin_of);
-}
-
 static double slice_seconds(const rank_work *w, const lcp_cut *cut, int32_t slice)
 {
-    return lcp_cost_segment_seconds(w->input->cost, cut->offsets[slice], cut->offsets[slice + 1] - cut->offsets[slice]);
+    const lcp_segment segment = {.offset_tokens = cut->offsets[slice],
+                                 .length_tokens = cut->offsets[slice + 1] - cut->offsets[slice]};
+    return lcp_exact_seconds(w->input->cost, &segment, 1);
 }
 
-#define TAIL_LEAST 0.15 /* of the target: a shorter tail is spread over the slices */
+#define TAIL_LEAST 0.05 /* of the target: a shorter tail is spread over the slices */
+#define CUT_ABOVE 1.03  /* of the target: sequences that take longer are cut */
 
 /* How many equal slices come nearest to the target. */
 static int32_t nearest_slices(double seconds, double target)
@@ -76,15 +67,35 @@ static lcp_status cut_item(rank_work *w, int64_t i, bool with_tail, lcp_error *e
 
 static bool must_be_cut(const rank_work *w, const lcp_item *item)
 {
-    bool long_time = item->seconds > w->target_seconds * (1 + TAIL_LEAST);
+    bool long_time = item->seconds > w->target_seconds * CUT_ABOVE;
     bool long_tokens = w->input->max_chunk_tokens > 0 && item->tokens > w->input->max_chunk_tokens;
     return w->input->slicing && (long_time || long_tokens) && item->tokens >= 2 * w->input->min_slice_tokens &&
            item->tokens > w->input->slice_alignment_tokens;
 }
 
+static void free_cuts(rank_work *w)
+{
+    for (int64_t i = 0; w->cuts != NULL && i < w->sliced_count; i++) {
+        free(w->cuts[i].offsets);
+    }
+    free(w->cuts);
+    w->cuts = NULL;
+    w->sliced_count = 0;
+}
+
+static void rank_dispose(rank_work *w)
+{
+    free_cuts(w);
+    free(w->items);
+    free(w->bins);
+    free(w->empty_bins);
+    free(w->bin_of);
+}
+
 static lcp_status cut_long(rank_work *w, lcp_error *err)
 {
     double whole_seconds = 0;
+    free_cuts(w);
     while (w->sliced_count < w->item_count && must_be_cut(w, &w->items[w->sliced_count])) {
         w->sliced_count++;
     }
@@ -196,6 +207,77 @@ static lcp_status pack_whole(rank_work *w, int32_t fresh, lcp_error *err)
     return status;
 }
 
+/* Long sequences as their slices will cost, whole ones as corrected. */
+static double exact_total(rank_work *w)
+{
+    double total = 0;
+    for (int64_t i = 0; i < w->item_count; i++) {
+        const lcp_segment whole = {.length_tokens = w->items[i].tokens};
+        bool same = i > 0 && w->items[i].tokens == w->items[i - 1].tokens;
+        if (must_be_cut(w, &w->items[i])) {
+            w->items[i].seconds = same ? w->items[i - 1].seconds : lcp_exact_seconds(w->input->cost, &whole, 1);
+        }
+        total += w->items[i].seconds;
+    }
+    return total;
+}
+
+/* Sequences packed together share what the additive price gives each of them alone (roofline, overlap): the price of
+ * whole sequences is corrected by what a chunk's worth of them, taken evenly from the list, really costs. */
+#define SAMPLE_SEGMENTS 256
+static void correct_whole(rank_work *w)
+{
+    lcp_segment sample[SAMPLE_SEGMENTS];
+    double additive = 0;
+    double total = 0;
+    int32_t count = 0;
+    int64_t first = 0;
+    while (first < w->item_count && must_be_cut(w, &w->items[first])) {
+        first++;
+    }
+    for (int64_t i = first; i < w->item_count; i++) {
+        total += w->items[i].seconds;
+    }
+    double stride = total / fmax(w->target_seconds, 1e-30);
+    double next = stride / 2;
+    for (int64_t i = first; i < w->item_count && count < SAMPLE_SEGMENTS; i++) {
+        if ((double)(i - first) >= next) {
+            sample[count++] = (lcp_segment){.length_tokens = w->items[i].tokens};
+            additive += w->items[i].seconds;
+            next += fmax(stride, 1);
+        }
+    }
+    double ratio = count > 0 && additive > 0 ? lcp_exact_seconds(w->input->cost, sample, count) / additive : 1;
+    ratio = ratio > 0.5 && ratio < 2 ? ratio : 1;
+    for (int64_t i = first; i < w->item_count; i++) {
+        w->items[i].seconds *= ratio;
+    }
+}
+
+/* Slices cost a little more in all than the sequence uncut: cuts again until the target is the mean of the chunks. */
+static lcp_status cut_to_mean(rank_work *w, lcp_error *err)
+{
+    for (int32_t round = 0;; round++) {
+        lcp_status status = cut_long(w, err);
+        double total = 0;
+        for (int64_t i = 0; status == LCP_OK && i < w->item_count; i++) {
+            double seconds = i < w->sliced_count ? 0 : w->items[i].seconds;
+            bool same = i > 0 && i < w->sliced_count && w->items[i].tokens == w->items[i - 1].tokens;
+            for (int32_t s = 0; i < w->sliced_count && !same && s < w->cuts[i].count; s++) {
+                seconds += slice_seconds(w, &w->cuts[i], s);
+            }
+            w->items[i].seconds = same ? w->items[i - 1].seconds : seconds;
+            total += w->items[i].seconds;
+        }
+        double mean = total / w->input->chunks_per_rank;
+        bool settled = fabs(mean - w->target_seconds) <= 0.002 * mean;
+        if (status != LCP_OK || settled || round == 3 || w->sliced_count == 0) {
+            return status;
+        }
+        w->target_seconds = mean;
+    }
+}
+
 static lcp_status solve_rank(rank_work *w, lcp_error *err)
 {
     double total = 0;
@@ -203,11 +285,13 @@ static lcp_status solve_rank(rank_work *w, lcp_error *err)
         total += w->items[i].seconds;
     }
     w->target_seconds = total / w->input->chunks_per_rank;
+    correct_whole(w);
+    w->target_seconds = exact_total(w) / w->input->chunks_per_rank;
     w->bin_of = malloc(((size_t)w->item_count + 1) * sizeof *w->bin_of);
     if (w->bin_of == NULL) {
         return lcp_fail(err, LCP_NOMEM, "", "cannot pack %lld sequences", (long long)w->item_count);
     }
-    lcp_status status = cut_long(w, err);
+    lcp_status status = cut_to_mean(w, err);
     if (status != LCP_OK) {
         return status;
     }

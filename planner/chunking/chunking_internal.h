@@ -11,6 +11,10 @@ typedef struct lcp_item {
     double seconds; /* marginal: without the fixed part of a chunk */
 } lcp_item;
 
+/* Seconds of a chunk, forward and backward over all stages, exactly as the cost model prices it, without its fixed
+ * part. */
+double lcp_exact_seconds(const lcp_cost *cost, const lcp_segment *segments, int32_t count);
+
 /* All sequences, descending in length, ties by sequence number. Equal lengths are priced once. */
 lcp_status lcp_items_build(lcp_item **out, const lcp_chunking_input *input, lcp_error *err);
 

@@ -3,6 +3,12 @@
 
 #include <stdlib.h>
 
+static double slice_cost(const lcp_chunking_input *input, int64_t offset, int64_t length)
+{
+    const lcp_segment slice = {.offset_tokens = offset, .length_tokens = length};
+    return lcp_exact_seconds(input->cost, &slice, 1);
+}
+
 /* Smallest aligned end at which the slice [offset, end) costs at least `seconds`, or the sequence's end. */
 static int64_t end_for_seconds(const lcp_chunking_input *input, int64_t offset, int64_t tokens, double seconds)
 {
@@ -11,7 +17,7 @@ static int64_t end_for_seconds(const lcp_chunking_input *input, int64_t offset, 
     int64_t high = (tokens - offset + unit - 1) / unit;
     while (low < high) {
         int64_t middle = (low + high) / 2;
-        if (lcp_cost_segment_seconds(input->cost, offset, middle * unit) < seconds) {
+        if (slice_cost(input, offset, middle * unit) < seconds) {
             low = middle + 1;
         } else {
             high = middle;
@@ -19,8 +25,8 @@ static int64_t end_for_seconds(const lcp_chunking_input *input, int64_t offset, 
     }
     /* Nearest of the two aligned ends around the wanted time. */
     if (low > 1) {
-        double over = lcp_cost_segment_seconds(input->cost, offset, low * unit) - seconds;
-        double under = seconds - lcp_cost_segment_seconds(input->cost, offset, (low - 1) * unit);
+        double over = slice_cost(input, offset, low * unit) - seconds;
+        double under = seconds - slice_cost(input, offset, (low - 1) * unit);
         low -= under < over;
     }
     int64_t end = offset + low * unit;
@@ -56,7 +62,7 @@ static int32_t cut_greedily(int64_t *offsets, const lcp_chunking_input *input, i
 lcp_status lcp_cut_sequence(lcp_cut *out, const lcp_chunking_input *input, int64_t tokens, double slice_seconds,
                             int32_t slices, lcp_error *err)
 {
-    double whole = lcp_cost_segment_seconds(input->cost, 0, tokens);
+    double whole = slice_cost(input, 0, tokens);
     int64_t by_length = tokens / shortest_slice(input);
     int64_t wanted = slice_seconds > 0 ? (int64_t)(whole / slice_seconds) + 2 : slices;
     int64_t most = wanted < by_length ? wanted : by_length;
@@ -76,7 +82,7 @@ lcp_status lcp_cut_sequence(lcp_cut *out, const lcp_chunking_input *input, int64
         double middle = (low + high) / 2;
         out->count = cut_greedily(out->offsets, input, tokens, middle, (int32_t)most);
         int64_t last = out->offsets[out->count - 1];
-        double tail = lcp_cost_segment_seconds(input->cost, last, tokens - last);
+        double tail = slice_cost(input, last, tokens - last);
         if (out->count == most && tail > middle) {
             low = middle;
         } else {

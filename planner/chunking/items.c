@@ -2,6 +2,34 @@
 
 #include <stdlib.h>
 
+static double both_passes(const lcp_seconds *forward, const lcp_seconds *input_grad, const lcp_seconds *weight_grad)
+{
+    return lcp_seconds_sum(forward) + lcp_seconds_sum(input_grad) + lcp_seconds_sum(weight_grad);
+}
+
+double lcp_exact_seconds(const lcp_cost *cost, const lcp_segment *segments, int32_t count)
+{
+    const lcp_chunk chunk = {.segment_count = count, .segments = segments};
+    const lcp_model *model = cost->model;
+    int32_t layers[LCP_MAX_LAYER_CLASSES] = {0};
+    for (int32_t l = 0; l < model->layer_count; l++) {
+        layers[model->layer_class[l]]++;
+    }
+    double seconds = 2 * cost->layout.pp * lcp_cost_pass_overhead_seconds(cost) - lcp_cost_chunk_fixed_seconds(cost);
+    for (int32_t c = 0; c < model->class_count; c++) {
+        lcp_layer_cost layer;
+        if (layers[c] > 0) {
+            lcp_cost_layer(cost, c, &chunk, &layer);
+            seconds += layers[c] * both_passes(&layer.forward, &layer.input_grad, &layer.weight_grad);
+        }
+    }
+    lcp_end_cost end;
+    lcp_cost_embedding(cost, &chunk, &end);
+    seconds += both_passes(&end.forward, &end.input_grad, &end.weight_grad);
+    lcp_cost_head(cost, &chunk, &end);
+    return seconds + both_passes(&end.forward, &end.input_grad, &end.weight_grad);
+}
+
 static int by_length_then_number(const void *a, const void *b)
 {
     const lcp_item *x = a;

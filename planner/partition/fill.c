@@ -160,22 +160,20 @@ int32_t lcp_fill_count(const lcp_fill *fill, int32_t chunk, int32_t stage, int32
     return v->base == LCP_RECOMPUTE_NONE ? left : 0;
 }
 
-void lcp_fill_move(lcp_fill *fill, int32_t chunk, int32_t stage, int32_t layer_class, int32_t from, int32_t to)
+void lcp_fill_move(lcp_fill *fill, const lcp_fill_change *change)
 {
     const lcp_view *v = fill->view;
-    size_t at = lcp_fill_at(fill, chunk, stage, layer_class);
-    size_t policies = lcp_view_cell(v, chunk, layer_class) * LCP_RECOMPUTE_COUNT;
-    size_t cell = (size_t)stage * (size_t)v->chunks + (size_t)chunk;
-    fill->counts[at + (size_t)from] -= from != LCP_RECOMPUTE_NONE;
-    fill->counts[at + (size_t)to] += to != LCP_RECOMPUTE_NONE;
-    double seconds = (to == v->base ? 0 : v->extra_seconds[policies + (size_t)to]) -
-                     (from == v->base ? 0 : v->extra_seconds[policies + (size_t)from]);
-    int64_t freed = (to == v->base ? 0 : v->freed_bytes[policies + (size_t)to]) -
-                    (from == v->base ? 0 : v->freed_bytes[policies + (size_t)from]);
-    fill->backward[cell] += seconds;
-    int64_t *memory = &fill->memory[2 * (size_t)stage * (size_t)v->chunks];
+    size_t at = lcp_fill_at(fill, change->chunk, change->stage, change->layer_class);
+    size_t policies = lcp_view_cell(v, change->chunk, change->layer_class) * LCP_RECOMPUTE_COUNT;
+    size_t cell = (size_t)change->stage * (size_t)v->chunks + (size_t)change->chunk;
+    fill->counts[at + (size_t)change->from] -= change->from != LCP_RECOMPUTE_NONE ? change->layers : 0;
+    fill->counts[at + (size_t)change->to] += change->to != LCP_RECOMPUTE_NONE ? change->layers : 0;
+    double seconds = lcp_view_extra(v, policies, change->to) - lcp_view_extra(v, policies, change->from);
+    int64_t freed = lcp_view_freed(v, policies, change->to) - lcp_view_freed(v, policies, change->from);
+    fill->backward[cell] += change->layers * seconds;
+    int64_t *memory = &fill->memory[2 * (size_t)change->stage * (size_t)v->chunks];
     for (int32_t i = v->forward_at[cell]; i <= v->backward_at[cell]; i++) {
-        memory[i] -= freed;
+        memory[i] -= change->layers * freed;
     }
 }
 

@@ -29,9 +29,13 @@ static inline size_t lcp_fill_at(const lcp_fill *fill, int32_t chunk, int32_t st
            LCP_RECOMPUTE_COUNT;
 }
 
-/* Moves one layer of a cell from one policy to another (the base policy included). The caller checked that the cell
- * has a layer under `from`. */
-void lcp_fill_move(lcp_fill *fill, int32_t chunk, int32_t stage, int32_t layer_class, int32_t from, int32_t to);
+/* Layers of a cell change policy (the base policy included). The caller checked that the cell has them under `from`. */
+typedef struct lcp_fill_change {
+    int32_t chunk, stage, layer_class;
+    int32_t from, to;
+    int32_t layers;
+} lcp_fill_change;
+void lcp_fill_move(lcp_fill *fill, const lcp_fill_change *change);
 /* Layers of a cell under a policy, base included. */
 int32_t lcp_fill_count(const lcp_fill *fill, int32_t chunk, int32_t stage, int32_t layer_class, int32_t policy);
 

@@ -4,76 +4,118 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A change of policy for one layer, and what it buys. */
+/* A change of policy, and what it costs. */
 typedef struct upgrade {
-    int32_t chunk, layer_class, from, to;
-    double price; /* seconds per byte that helps */
+    lcp_fill_change change;
+    int64_t freed; /* per layer */
+    double price;  /* seconds per byte that helps */
 } upgrade;
-
-static double policy_seconds(const lcp_view *v, size_t policies, int32_t policy)
-{
-    return policy == v->base ? 0 : v->extra_seconds[policies + (size_t)policy];
-}
-
-static int64_t policy_freed(const lcp_view *v, size_t policies, int32_t policy)
-{
-    return policy == v->base ? 0 : v->freed_bytes[policies + (size_t)policy];
-}
 
 static bool usable(const lcp_view *v, size_t policies, int32_t policy)
 {
     return policy == v->base || v->freed_bytes[policies + (size_t)policy] > 0;
 }
 
-/* Cheapest single change inside one cell that frees bytes; bytes beyond the excess buy nothing. */
-static void consider_cell(const lcp_fill *f, int32_t stage, int32_t chunk, int64_t excess, upgrade *best)
+/* Best change away from one policy of one class; bytes beyond the excess buy nothing. */
+static void consider_policy(const lcp_view *v, const lcp_fill_change *from, int64_t excess, upgrade *best)
 {
-    const lcp_view *v = f->view;
-    for (int32_t c = 0; c < v->classes; c++) {
-        size_t policies = lcp_view_cell(v, chunk, c) * LCP_RECOMPUTE_COUNT;
-        for (int32_t from = 0; from < LCP_RECOMPUTE_COUNT; from++) {
-            if (lcp_fill_count(f, chunk, stage, c, from) < 1) {
-                continue;
-            }
-            for (int32_t to = 0; to < LCP_RECOMPUTE_COUNT; to++) {
-                int64_t freed = policy_freed(v, policies, to) - policy_freed(v, policies, from);
-                if (freed <= 0 || !usable(v, policies, to)) {
-                    continue;
-                }
-                double seconds = policy_seconds(v, policies, to) - policy_seconds(v, policies, from);
-                double price = seconds / (double)(freed < excess ? freed : excess);
-                if (price < best->price * (1 - 1e-12)) {
-                    *best = (upgrade){.chunk = chunk, .layer_class = c, .from = from, .to = to, .price = price};
-                }
-            }
+    size_t policies = lcp_view_cell(v, from->chunk, from->layer_class) * LCP_RECOMPUTE_COUNT;
+    int64_t base_freed = lcp_view_freed(v, policies, from->from);
+    double base_seconds = lcp_view_extra(v, policies, from->from);
+    for (int32_t to = 0; to < LCP_RECOMPUTE_COUNT; to++) {
+        int64_t freed = lcp_view_freed(v, policies, to) - base_freed;
+        if (freed <= 0 || !usable(v, policies, to)) {
+            continue;
+        }
+        double price = (lcp_view_extra(v, policies, to) - base_seconds) / (double)(freed < excess ? freed : excess);
+        if (price < best->price * (1 - 1e-12)) {
+            *best = (upgrade){.change = *from, .freed = freed, .price = price};
+            best->change.to = to;
         }
     }
 }
 
-/* Op by op, cheapest change first, until the op fits. Chunks that stay longest are looked at first: what they give up
- * helps later ops too, and ties go to them. */
-static bool repair(lcp_fill *f, int32_t stage, bool spare_critical)
+/* Cheapest change inside one cell that frees bytes; its price is infinite if there is none. */
+static upgrade best_of_cell(const lcp_fill *f, int32_t stage, int32_t chunk, int64_t excess)
 {
-    const lcp_view *v = f->view;
-    const lcp_schedule *schedule = &v->tables->schedule;
-    size_t row = (size_t)stage * (size_t)v->chunks;
-    const int64_t *memory = &f->memory[2 * row];
-    for (int32_t i = 0; i < schedule->op_count[stage]; i++) {
-        while (memory[i] > f->capacity_bytes) {
-            upgrade best = {.price = HUGE_VAL};
-            for (int32_t k = v->chunks - 1; k >= 0; k--) {
-                bool in_flight = v->forward_at[row + (size_t)k] <= i && v->backward_at[row + (size_t)k] >= i;
-                if (in_flight && !(spare_critical && f->critical[row + (size_t)k])) {
-                    consider_cell(f, stage, k, memory[i] - f->capacity_bytes, &best);
-                }
+    upgrade best = {.price = HUGE_VAL};
+    for (int32_t c = 0; c < f->view->classes; c++) {
+        lcp_fill_change from = {.chunk = chunk, .stage = stage, .layer_class = c};
+        for (from.from = 0; from.from < LCP_RECOMPUTE_COUNT; from.from++) {
+            from.layers = lcp_fill_count(f, chunk, stage, c, from.from);
+            if (from.layers > 0) {
+                consider_policy(f->view, &from, excess, &best);
             }
-            if (!isfinite(best.price)) {
-                return false;
-            }
-            lcp_fill_move(f, best.chunk, stage, best.layer_class, best.from, best.to);
         }
     }
+    return best;
+}
+
+/* The chunks in flight at an op, the longest to stay first, and the best change of each. */
+typedef struct flight {
+    int32_t count;
+    int32_t *chunks;
+    upgrade *best;
+} flight;
+
+static void find_flight(flight *out, const lcp_fill *f, int32_t stage, int32_t at, bool spare_critical)
+{
+    const lcp_view *v = f->view;
+    size_t row = (size_t)stage * (size_t)v->chunks;
+    int64_t excess = f->memory[2 * row + (size_t)at] - f->capacity_bytes;
+    out->count = 0;
+    for (int32_t k = v->chunks - 1; k >= 0; k--) {
+        bool in_flight = v->forward_at[row + (size_t)k] <= at && v->backward_at[row + (size_t)k] >= at;
+        if (in_flight && !(spare_critical && f->critical[row + (size_t)k])) {
+            out->best[out->count] = best_of_cell(f, stage, k, excess);
+            out->chunks[out->count++] = k;
+        }
+    }
+}
+
+/* Makes one op fit: the cheapest change over the chunks in flight, as many layers as are needed or there, again. Ties
+ * go to chunks that stay longest: what they give up helps later ops too. */
+static bool repair_op(lcp_fill *f, flight *chunks, int32_t stage, int32_t at, bool spare_critical)
+{
+    const int64_t *memory = &f->memory[2 * (size_t)stage * (size_t)f->view->chunks];
+    if (memory[at] <= f->capacity_bytes) {
+        return true;
+    }
+    find_flight(chunks, f, stage, at, spare_critical);
+    while (memory[at] > f->capacity_bytes) {
+        int32_t cheapest = -1;
+        for (int32_t i = 0; i < chunks->count; i++) {
+            bool possible = chunks->best[i].price < HUGE_VAL;
+            if (possible && (cheapest < 0 || chunks->best[i].price < chunks->best[cheapest].price * (1 - 1e-12))) {
+                cheapest = i;
+            }
+        }
+        if (cheapest < 0) {
+            return false;
+        }
+        upgrade *best = &chunks->best[cheapest];
+        int64_t excess = memory[at] - f->capacity_bytes;
+        int64_t needed = (excess + best->freed - 1) / best->freed;
+        best->change.layers = needed < best->change.layers ? (int32_t)needed : best->change.layers;
+        lcp_fill_move(f, &best->change);
+        excess = memory[at] - f->capacity_bytes;
+        *best = best_of_cell(f, stage, chunks->chunks[cheapest], excess > 0 ? excess : 1);
+    }
     return true;
+}
+
+static bool repair(lcp_fill *f, int32_t stage, bool spare_critical)
+{
+    size_t count = (size_t)f->view->chunks;
+    flight chunks = {.chunks = malloc(count * sizeof *chunks.chunks), .best = malloc(count * sizeof *chunks.best)};
+    bool fits =
+        chunks.chunks != NULL && chunks.best != NULL; /* without memory for it, this split counts as not fitting */
+    for (int32_t i = 0; fits && i < f->view->tables->schedule.op_count[stage]; i++) {
+        fits = repair_op(f, &chunks, stage, i, spare_critical);
+    }
+    free(chunks.chunks);
+    free(chunks.best);
+    return fits;
 }
 
 bool lcp_fill_repair(lcp_fill *fill, int32_t stage)
@@ -99,23 +141,26 @@ static bool relax_cell(lcp_fill *f, int32_t stage, int32_t chunk, int32_t layer_
 {
     const lcp_view *v = f->view;
     size_t policies = lcp_view_cell(v, chunk, layer_class) * LCP_RECOMPUTE_COUNT;
-    upgrade best = {.price = 0};
+    lcp_fill_change best = {.chunk = chunk, .stage = stage, .layer_class = layer_class, .layers = 1};
+    double best_gain = 0;
     for (int32_t from = 0; from < LCP_RECOMPUTE_COUNT; from++) {
         if (from == v->base || lcp_fill_count(f, chunk, stage, layer_class, from) < 1) {
             continue;
         }
         for (int32_t to = 0; to < LCP_RECOMPUTE_COUNT; to++) {
-            double gain = policy_seconds(v, policies, from) - policy_seconds(v, policies, to);
-            int64_t bytes = policy_freed(v, policies, from) - policy_freed(v, policies, to);
-            if (to != from && usable(v, policies, to) && gain > best.price && room_for(f, stage, chunk, bytes)) {
-                best = (upgrade){.chunk = chunk, .layer_class = layer_class, .from = from, .to = to, .price = gain};
+            double gain = lcp_view_extra(v, policies, from) - lcp_view_extra(v, policies, to);
+            int64_t bytes = lcp_view_freed(v, policies, from) - lcp_view_freed(v, policies, to);
+            if (to != from && usable(v, policies, to) && gain > best_gain && room_for(f, stage, chunk, bytes)) {
+                best.from = from;
+                best.to = to;
+                best_gain = gain;
             }
         }
     }
-    if (!(best.price > 0)) {
+    if (!(best_gain > 0)) {
         return false;
     }
-    lcp_fill_move(f, chunk, stage, layer_class, best.from, best.to);
+    lcp_fill_move(f, &best);
     return true;
 }
 
@@ -156,7 +201,8 @@ static void round_policy(lcp_fill *f, const double *wanted, int32_t stage, int32
         }
         sum += wanted[lcp_fill_at(f, op->chunk, stage, layer_class) + (size_t)policy];
         while ((double)given + 0.5 < sum && lcp_fill_count(f, op->chunk, stage, layer_class, v->base) > 0) {
-            lcp_fill_move(f, op->chunk, stage, layer_class, v->base, policy);
+            const lcp_fill_change one = {op->chunk, stage, layer_class, v->base, policy, 1};
+            lcp_fill_move(f, &one);
             given++;
         }
     }
@@ -228,7 +274,8 @@ static bool take_off(lcp_fill *f, int32_t stage, int32_t chunk)
     for (int32_t c = 0; c < v->classes; c++) {
         for (int32_t q = LCP_RECOMPUTE_COUNT - 1; q >= 0; q--) {
             if (q != v->base && lcp_fill_count(f, chunk, stage, c, q) > 0) {
-                lcp_fill_move(f, chunk, stage, c, q, v->base);
+                const lcp_fill_change one = {chunk, stage, c, q, v->base, 1};
+                lcp_fill_move(f, &one);
                 return true;
             }
         }

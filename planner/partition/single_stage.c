@@ -83,9 +83,8 @@ static void choose_pair(lcp_fill *f, int32_t chunk, int64_t excess)
         return;
     }
     for (int32_t i = 0; i < 2; i++) {
-        for (int32_t l = 0; l < best.layers[i]; l++) {
-            lcp_fill_move(f, chunk, 0, 0, v->base, best.policy[i]);
-        }
+        const lcp_fill_change change = {chunk, 0, 0, v->base, best.policy[i], best.layers[i]};
+        lcp_fill_move(f, &change);
     }
 }
 

@@ -18,9 +18,9 @@ static lcp_status build_all(lcp_solve *solve, lcp_fill *fills, const int32_t *st
         for (int32_t k = 0; k < v->chunks; k++) {
             for (int32_t s = 0; s < v->stages; s++) {
                 for (int32_t c = 0; c < v->classes; c++) {
-                    for (int32_t l = 0; l < layers && lcp_fill_count(&fills[d], k, s, c, v->base) > 0; l++) {
-                        lcp_fill_move(&fills[d], k, s, c, v->base, policy);
-                    }
+                    int32_t there = lcp_fill_count(&fills[d], k, s, c, v->base);
+                    const lcp_fill_change change = {k, s, c, v->base, policy, layers < there ? layers : there};
+                    lcp_fill_move(&fills[d], &change);
                 }
             }
         }

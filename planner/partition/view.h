@@ -45,6 +45,17 @@ static inline size_t lcp_view_cell(const lcp_view *view, int32_t chunk, int32_t 
     return (size_t)chunk * (size_t)view->classes + (size_t)layer_class;
 }
 
+/* Seconds over base and bytes freed against base of a policy in the cell whose policies start at `policies`; 0 for
+ * base. */
+static inline double lcp_view_extra(const lcp_view *view, size_t policies, int32_t policy)
+{
+    return policy == view->base ? 0 : view->extra_seconds[policies + (size_t)policy];
+}
+static inline int64_t lcp_view_freed(const lcp_view *view, size_t policies, int32_t policy)
+{
+    return policy == view->base ? 0 : view->freed_bytes[policies + (size_t)policy];
+}
+
 /* One step along the lower hull of (bytes freed, seconds) of a cell: from one policy to the next richer one, per layer.
  */
 typedef struct lcp_hull_step {
