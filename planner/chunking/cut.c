@@ -9,28 +9,38 @@ static double slice_cost(const lcp_chunking_input *input, int64_t offset, int64_
     return lcp_exact_seconds(input->cost, &slice, 1);
 }
 
-/* Smallest aligned end at which the slice [offset, end) costs at least `seconds`, or the sequence's end. */
-static int64_t end_for_seconds(const lcp_chunking_input *input, int64_t offset, int64_t tokens, double seconds)
+/* Aligned length of a slice at `offset` whose additive price comes nearest to `seconds`, at most what is left. */
+static int64_t length_by_price(const lcp_chunking_input *input, int64_t offset, int64_t tokens, double seconds)
 {
     int64_t unit = input->slice_alignment_tokens;
     int64_t low = 1;
     int64_t high = (tokens - offset + unit - 1) / unit;
     while (low < high) {
         int64_t middle = (low + high) / 2;
-        if (slice_cost(input, offset, middle * unit) < seconds) {
+        if (lcp_cost_segment_seconds(input->cost, offset, middle * unit) < seconds) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    /* Nearest of the two aligned ends around the wanted time. */
     if (low > 1) {
-        double over = slice_cost(input, offset, low * unit) - seconds;
-        double under = seconds - slice_cost(input, offset, (low - 1) * unit);
+        double over = lcp_cost_segment_seconds(input->cost, offset, low * unit) - seconds;
+        double under = seconds - lcp_cost_segment_seconds(input->cost, offset, (low - 1) * unit);
         low -= under < over;
     }
-    int64_t end = offset + low * unit;
-    return end < tokens ? end : tokens;
+    return low * unit < tokens - offset ? low * unit : tokens - offset;
+}
+
+/* End of a slice that costs `seconds` exactly: the additive price, corrected twice by what the slice really costs. */
+static int64_t end_for_seconds(const lcp_chunking_input *input, int64_t offset, int64_t tokens, double seconds)
+{
+    double wanted = seconds;
+    int64_t length = length_by_price(input, offset, tokens, wanted);
+    for (int32_t round = 0; round < 2 && length < tokens - offset; round++) {
+        wanted *= seconds / slice_cost(input, offset, length);
+        length = length_by_price(input, offset, tokens, wanted);
+    }
+    return offset + length;
 }
 
 static int64_t shortest_slice(const lcp_chunking_input *input)
@@ -78,7 +88,7 @@ lcp_status lcp_cut_sequence(lcp_cut *out, const lcp_chunking_input *input, int64
     /* Slicing adds a little of its own (prefix traffic, tile rounding): search the time that gives equal slices. */
     double low = whole / (double)most;
     double high = 2 * low;
-    for (int32_t step = 0; step < 20; step++) {
+    for (int32_t step = 0; step < 12; step++) {
         double middle = (low + high) / 2;
         out->count = cut_greedily(out->offsets, input, tokens, middle, (int32_t)most);
         int64_t last = out->offsets[out->count - 1];

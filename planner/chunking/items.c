@@ -11,16 +11,13 @@ double lcp_exact_seconds(const lcp_cost *cost, const lcp_segment *segments, int3
 {
     const lcp_chunk chunk = {.segment_count = count, .segments = segments};
     const lcp_model *model = cost->model;
-    int32_t layers[LCP_MAX_LAYER_CLASSES] = {0};
-    for (int32_t l = 0; l < model->layer_count; l++) {
-        layers[model->layer_class[l]]++;
-    }
     double seconds = 2 * cost->layout.pp * lcp_cost_pass_overhead_seconds(cost) - lcp_cost_chunk_fixed_seconds(cost);
     for (int32_t c = 0; c < model->class_count; c++) {
         lcp_layer_cost layer;
-        if (layers[c] > 0) {
+        double layers = cost->layer_terms[c].layers;
+        if (layers > 0) {
             lcp_cost_layer(cost, c, &chunk, &layer);
-            seconds += layers[c] * both_passes(&layer.forward, &layer.input_grad, &layer.weight_grad);
+            seconds += layers * both_passes(&layer.forward, &layer.input_grad, &layer.weight_grad);
         }
     }
     lcp_end_cost end;

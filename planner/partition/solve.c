@@ -10,6 +10,7 @@
 #define DEFAULT_NODES 400
 #define IMPROVE_REPLAYS 120
 #define IMPROVE_PASSES 100000 /* passes replayed in all by one local search: bounds its time on deep pipelines */
+#define WORTH_SEARCHING 1.06  /* times the cutoff: local search gains less than this */
 #define MASTER_CELLS 160      /* stages x chunks x classes beyond which a program is not worth its time */
 
 void lcp_partition_dispose(lcp_partition *partition)
@@ -315,7 +316,8 @@ static lcp_status solve_free_split(lcp_solve *solve, int32_t *stage_layers)
         return status;
     }
     status = worth_a_program(&solve->views[solve->master_pipeline]) ? solve_master(solve, stage_layers) : LCP_OK;
-    bool worth_it = solve->out->found && solve->out->lower_bound_seconds < solve->input->cutoff_seconds;
+    bool near = solve->out->iteration_seconds < WORTH_SEARCHING * solve->input->cutoff_seconds;
+    bool worth_it = solve->out->found && near && solve->out->lower_bound_seconds < solve->input->cutoff_seconds;
     if (status == LCP_OK && worth_it && !proven(solve)) {
         int32_t tries = affordable(&solve->views[0], 4 * solve->out->stage_count * solve->input->pipeline_count);
         status = shift_layers(solve, stage_layers, tries / solve->input->pipeline_count);
