@@ -148,7 +148,7 @@ static const lcp_option layout[] = {
     {0, "equal-layers", NULL, "as many layers on each stage, within one", lcp_store_on, AT(options.equal_layers), 0, 0,
      NULL},
     {0, "min-slice-tokens", "N", "no shorter slices, except the last of a sequence", lcp_store_int64,
-     AT(options.min_slice_tokens), 1, 1e12, NULL},
+     AT(options.min_slice_tokens), 1, 2147483647, NULL},
 };
 
 static const lcp_option training[] = {

@@ -10,16 +10,13 @@ static bool unbounded(double bound)
     return !(fabs(bound) < LCP_LP_INFINITY);
 }
 
+/* Every column, so that it is known and in its place even if no row has it; a name may come only once in a sum. */
 static void write_objective(const lcp_lp *lp, FILE *file)
 {
     fprintf(file, "Minimize\n obj:");
     for (int32_t c = 0; c < lcp_lp_columns(lp); c++) {
-        double cost = lcp_lp_column_at(lp, c).cost;
-        if (cost < 0 || cost > 0) {
-            fprintf(file, " %+.17g x%d\n", cost, c);
-        }
+        fprintf(file, " %+.17g x%d\n", lcp_lp_column_at(lp, c).cost, c);
     }
-    fprintf(file, " + 0 x0\n");
 }
 
 static void write_row_sum(FILE *file, const lcp_lp_entry *entries, int64_t first, int64_t last)
@@ -120,6 +117,7 @@ lcp_status lcp_lp_write(const lcp_lp *lp, FILE *file, lcp_error *err)
         lcp_lp_line row = lcp_lp_row_at(lp, r);
         write_row(file, &row, r, entries, span);
     }
+    fprintf(file, " none: +0 x0 >= -1\n"); /* a program without a binding row still needs one */
     write_bounds(lp, file);
     write_integers(lp, file);
     fprintf(file, "End\n");

@@ -3,10 +3,10 @@
 . "$(dirname "$0")/lib.sh"
 
 # A background job of a shell ignores SIGINT, a child of timeout does not. No plan yet when the signal comes: wait longer.
-for wait in 0.5 1 2 4 8 16 32; do
+for wait in 0.2 0.5 1 2 4 8 16; do
     checks=$((checks + 1))
-    timeout --foreground -s INT --preserve-status $wait "$lcplan" plan --gap 0 --model "$models/llama-3.1-70b.json" \
-        --cluster h100-sxm:8x8 --workload "$source/examples/workloads/mix-128k.json" -o plan.json 2>stderr </dev/null
+    timeout --foreground -s INT --preserve-status $wait "$lcplan" plan --gap 0 --model "$models/llama-3.1-405b.json" \
+        --cluster h100-sxm:128x8 --workload "$source/examples/workloads/code-1m.json" -o plan.json 2>stderr </dev/null
     status=$?
     [ "$status" = 5 ] || break
 done

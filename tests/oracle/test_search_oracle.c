@@ -164,7 +164,7 @@ static void choose_policies(enumeration *e, int32_t cell, int32_t policy, int32_
 static double best_recompute(const lcp_cost *cost, const lcp_pipeline_tables *tables, const lcp_workload *workload,
                              int32_t *stage_layers, int64_t *priced)
 {
-    enumeration e = {.cost = cost, .tables = tables, .workload = workload, .best_seconds = INFINITY};
+    enumeration e = {.cost = cost, .tables = tables, .workload = workload, .best_seconds = HUGE_VAL};
     e.decisions.found = true;
     e.decisions.stage_count = cost->layout.pp;
     e.decisions.pipeline_count = 1;
@@ -191,7 +191,7 @@ static double best_of_candidate(const lcp_problem *problem, const lcp_candidate 
     lcp_error err = {0};
     /* A cutoff of 0 stops after the cut and the tables, which is all that is needed from it. */
     assert_int_equal(lcp_evaluate_candidate(&e, problem, candidate, 0, &err), LCP_OK);
-    double best = INFINITY;
+    double best = HUGE_VAL;
     if (e.chunking.chunk_count < candidate->chunks_per_rank * candidate->layout.dp) {
         lcp_evaluation_dispose(&e); /* fewer chunks than the budget: out of scope */
         return best;
@@ -215,7 +215,7 @@ static double brute_force(const lcp_problem *problem, int64_t *priced)
 {
     lcp_candidates candidates;
     assert_int_equal(lcp_candidates_enumerate(&candidates, problem, NULL), LCP_OK);
-    double best = INFINITY;
+    double best = HUGE_VAL;
     for (int64_t i = 0; i < candidates.count; i++) {
         best = fmin(best, best_of_candidate(problem, &candidates.items[i], priced));
     }
