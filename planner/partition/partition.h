@@ -48,6 +48,11 @@ typedef struct lcp_partition {
 } lcp_partition;
 void lcp_partition_dispose(lcp_partition *partition);
 
+/* What one pipeline alone proves, without any program: a lower bound for every split and recompute, infinity if its
+ * windows cannot fit (then *missing_bytes as in lcp_partition). 0 if pp is 1. */
+lcp_status lcp_partition_bound(double *bound_seconds, int64_t *missing_bytes, const lcp_partition_input *input,
+                               int32_t pipeline, lcp_error *err);
+
 lcp_status lcp_partition_solve(lcp_partition *out, const lcp_partition_input *input, lcp_error *err);
 
 /* Prices decisions: durations, replay of every pipeline, memory replay, breakdown. predicted->stages is allocated.

@@ -187,9 +187,8 @@ static lcp_status try_split(lcp_solve *solve, const int32_t *stage_layers, const
 }
 
 /* How much more memory per device would do: the equal split at its leanest. */
-static void note_missing_bytes(lcp_solve *solve, int32_t *stage_layers)
+static int64_t missing_bytes(const lcp_view *v, int32_t *stage_layers)
 {
-    const lcp_view *v = &solve->views[solve->master_pipeline];
     double most = 0;
     int32_t first = 0;
     lcp_equal_split(stage_layers, v->stages, v->layers);
@@ -198,8 +197,13 @@ static void note_missing_bytes(lcp_solve *solve, int32_t *stage_layers)
         first += stage_layers[s];
     }
     double missing = ceil(most) - (double)v->cost->capacity_bytes;
+    return missing > 1 ? (int64_t)missing : 1;
+}
+
+static void note_missing_bytes(lcp_solve *solve, int32_t *stage_layers)
+{
     solve->out->infeasible = true;
-    solve->out->missing_bytes = missing > 1 ? (int64_t)missing : 1;
+    solve->out->missing_bytes = missing_bytes(&solve->views[solve->master_pipeline], stage_layers);
 }
 
 /* The split whose worst stage needs least memory with everything at its leanest; sets infeasible if that is too much.
@@ -385,6 +389,34 @@ static void free_views(lcp_solve *solve)
     }
     free(solve->views);
     free(solve->bounds);
+}
+
+lcp_status lcp_partition_bound(double *bound_seconds, int64_t *missing, const lcp_partition_input *input,
+                               int32_t pipeline, lcp_error *err)
+{
+    lcp_view view = {0};
+    lcp_stage_bounds bounds = {0};
+    *bound_seconds = 0;
+    *missing = 0;
+    if (input->cost->layout.pp == 1) {
+        return LCP_OK;
+    }
+    int32_t *stage_layers = calloc((size_t)input->cost->layout.pp, sizeof *stage_layers);
+    lcp_status status = stage_layers != NULL ? lcp_view_build(&view, input, pipeline, err)
+                                             : lcp_fail(err, LCP_NOMEM, "", "cannot bound a pipeline");
+    if (status == LCP_OK) {
+        status = lcp_stage_bounds_build(&bounds, &view, err);
+    }
+    if (status == LCP_OK) {
+        status = lcp_split_minmax(bound_seconds, NULL, &view, lcp_stage_seconds_bound, &bounds, err);
+    }
+    if (status == LCP_OK && !isfinite(*bound_seconds)) {
+        *missing = missing_bytes(&view, stage_layers);
+    }
+    free(stage_layers);
+    lcp_stage_bounds_dispose(&bounds);
+    lcp_view_dispose(&view);
+    return status;
 }
 
 lcp_status lcp_partition_solve(lcp_partition *out, const lcp_partition_input *input, lcp_error *err)

@@ -34,7 +34,8 @@ static bool degree_allows(const lcp_degree *degree, int64_t value)
     return false;
 }
 
-/* Budgets: powers of two times the depth of the pipeline, until chunks would be shorter than two useful slices. */
+/* Budgets: powers of two from four times the depth of a pipeline (fewer chunks leave it idle a fifth of the time and
+ * more), until chunks would be shorter than two useful slices. */
 static int32_t largest_budget(const enumeration *e, const lcp_layout *layout)
 {
     int64_t ranks = (int64_t)layout->ulysses * layout->ring;
@@ -74,7 +75,8 @@ static lcp_status push(enumeration *e, const lcp_layout *layout, const lcp_layou
 static lcp_status push_budgets(enumeration *e, const lcp_layout *layout, const lcp_layout_bound *bound)
 {
     int32_t largest = largest_budget(e, layout);
-    for (int32_t budget = layout->pp < largest ? layout->pp : largest;; budget *= 2) {
+    int32_t first = layout->pp > 1 ? 4 * layout->pp : 1;
+    for (int32_t budget = first < largest ? first : largest;; budget *= 2) {
         lcp_status status = push(e, layout, bound, budget < largest ? budget : largest);
         if (status != LCP_OK || budget >= largest) {
             return status;

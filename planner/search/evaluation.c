@@ -51,19 +51,52 @@ static lcp_status cut(lcp_evaluation *e, const lcp_problem *problem, lcp_error *
     return status;
 }
 
-static lcp_status build_tables(lcp_evaluation *e, const lcp_problem *problem, lcp_error *err)
+static lcp_status build_table(lcp_evaluation *e, const lcp_problem *problem, int32_t pipeline, lcp_error *err)
+{
+    int32_t first = e->chunking.rank_first[pipeline];
+    int32_t count = e->chunking.rank_first[pipeline + 1] - first;
+    return lcp_pipeline_tables_build(&e->pipelines[pipeline], &e->cost, &e->chunking.chunks[first], count,
+                                     lcp_chosen_schedule(&problem->options), err);
+}
+
+static lcp_partition_input partition_input(const lcp_evaluation *e, const lcp_problem *problem, double cutoff_seconds)
+{
+    return (lcp_partition_input){
+        .cost = &e->cost,
+        .pipeline_count = e->candidate.layout.dp,
+        .pipelines = e->pipelines,
+        .policy_mask = lcp_recompute_mask(problem->options.recompute),
+        .uniform_recompute = problem->options.uniform_recompute,
+        .equal_layers = problem->options.equal_layers,
+        .gap_ratio = problem->options.gap_ratio / 4,
+        .cutoff_seconds = cutoff_seconds,
+    };
+}
+
+/* The first pipeline is priced and bounded before the others: most candidates end here. */
+static lcp_status build_tables(lcp_evaluation *e, const lcp_problem *problem, double cutoff_seconds, bool *given_up,
+                               lcp_error *err)
 {
     int32_t dp = e->candidate.layout.dp;
+    *given_up = false;
     e->pipelines = calloc((size_t)dp, sizeof *e->pipelines);
     if (e->pipelines == NULL) {
         return lcp_fail(err, LCP_NOMEM, "", "cannot hold the cost tables of %d pipelines", dp);
     }
-    const lcp_schedule_kind *kind = lcp_chosen_schedule(&problem->options);
-    lcp_status status = LCP_OK;
-    for (int32_t d = 0; status == LCP_OK && d < dp; d++) {
-        int32_t first = e->chunking.rank_first[d];
-        status = lcp_pipeline_tables_build(&e->pipelines[d], &e->cost, &e->chunking.chunks[first],
-                                           e->chunking.rank_first[d + 1] - first, kind, err);
+    double bound = 0;
+    lcp_status status = build_table(e, problem, 0, err);
+    if (status == LCP_OK && dp > 1) {
+        lcp_partition_input input = partition_input(e, problem, cutoff_seconds);
+        status = lcp_partition_bound(&bound, &e->missing_bytes, &input, 0, err);
+    }
+    if (status == LCP_OK && bound >= cutoff_seconds) {
+        *given_up = true;
+        e->fits = isfinite(bound);
+        e->bound_seconds = bound;
+        return LCP_OK;
+    }
+    for (int32_t d = 1; status == LCP_OK && d < dp; d++) {
+        status = build_table(e, problem, d, err);
     }
     return status;
 }
@@ -81,16 +114,7 @@ static bool has_whole_budget(const lcp_evaluation *e)
 
 static lcp_status split(lcp_evaluation *e, const lcp_problem *problem, double cutoff_seconds, lcp_error *err)
 {
-    lcp_partition_input input = {
-        .cost = &e->cost,
-        .pipeline_count = e->candidate.layout.dp,
-        .pipelines = e->pipelines,
-        .policy_mask = lcp_recompute_mask(problem->options.recompute),
-        .uniform_recompute = problem->options.uniform_recompute,
-        .equal_layers = problem->options.equal_layers,
-        .gap_ratio = problem->options.gap_ratio / 4,
-        .cutoff_seconds = cutoff_seconds,
-    };
+    lcp_partition_input input = partition_input(e, problem, cutoff_seconds);
     lcp_status status = lcp_partition_solve(&e->partition, &input, err);
     if (status != LCP_OK) {
         return status;
@@ -124,10 +148,11 @@ lcp_status lcp_evaluate_candidate(lcp_evaluation *out, const lcp_problem *proble
     if (status == LCP_OK) {
         status = cut(out, problem, err);
     }
+    bool given_up = false;
     if (status == LCP_OK) {
-        status = build_tables(out, problem, err);
+        status = build_tables(out, problem, cutoff_seconds, &given_up, err);
     }
-    if (status == LCP_OK) {
+    if (status == LCP_OK && !given_up) {
         status = split(out, problem, cutoff_seconds, err);
     }
     return status;

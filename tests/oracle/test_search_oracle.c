@@ -189,8 +189,7 @@ static double best_of_candidate(const lcp_problem *problem, const lcp_candidate 
 {
     lcp_evaluation e;
     lcp_error err = {0};
-    /* A cutoff of 0 stops after the cut and the tables, which is all that is needed from it. */
-    assert_int_equal(lcp_evaluate_candidate(&e, problem, candidate, 0, &err), LCP_OK);
+    assert_int_equal(lcp_evaluate_candidate(&e, problem, candidate, HUGE_VAL, &err), LCP_OK);
     double best = HUGE_VAL;
     if (e.chunking.chunk_count < candidate->chunks_per_rank * candidate->layout.dp) {
         lcp_evaluation_dispose(&e); /* fewer chunks than the budget: out of scope */
