@@ -57,12 +57,25 @@ static bool tails_can_be_filled(const rank_work *w, double whole_seconds)
     return whole_seconds >= 0.98 * room;
 }
 
-static lcp_status cut_item(rank_work *w, int64_t i, bool with_tail, lcp_error *err)
+/* mesh: the longest sequence that was cut with a tail; its offsets are NULL while there is none. */
+static lcp_status cut_item(rank_work *w, int64_t i, bool with_tail, lcp_cut *mesh, lcp_error *err)
 {
-    double rest = fmod(w->items[i].seconds, w->target_seconds) / w->target_seconds;
+    const lcp_item *item = &w->items[i];
+    double rest = fmod(item->seconds, w->target_seconds) / w->target_seconds;
     bool spread = !with_tail || rest < TAIL_LEAST;
-    int32_t equal = spread ? nearest_slices(w->items[i].seconds, w->target_seconds) : 0;
-    return lcp_cut_sequence(&w->cuts[i], w->input, w->items[i].tokens, spread ? 0 : w->target_seconds, equal, err);
+    if (!spread && mesh->offsets != NULL) {
+        return lcp_cut_on_mesh(&w->cuts[i], mesh, w->input, item->tokens, err);
+    }
+    if (spread && i > 0 && item->tokens == w->items[i - 1].tokens) {
+        return lcp_cut_on_mesh(&w->cuts[i], &w->cuts[i - 1], w->input, item->tokens, err);
+    }
+    int32_t equal = spread ? nearest_slices(item->seconds, w->target_seconds) : 0;
+    lcp_status status =
+        lcp_cut_sequence(&w->cuts[i], w->input, item->tokens, spread ? 0 : w->target_seconds, equal, err);
+    if (status == LCP_OK && !spread) {
+        *mesh = w->cuts[i];
+    }
+    return status;
 }
 
 static bool must_be_cut(const rank_work *w, const lcp_item *item)
@@ -107,9 +120,10 @@ static lcp_status cut_long(rank_work *w, lcp_error *err)
         return lcp_fail(err, LCP_NOMEM, "", "cannot cut %lld sequences", (long long)w->sliced_count);
     }
     bool with_tail = tails_can_be_filled(w, whole_seconds);
+    lcp_cut mesh = {0};
     lcp_status status = LCP_OK;
     for (int64_t i = 0; status == LCP_OK && i < w->sliced_count; i++) {
-        status = cut_item(w, i, with_tail, err);
+        status = cut_item(w, i, with_tail, &mesh, err);
     }
     return status;
 }

@@ -31,6 +31,10 @@ typedef struct lcp_cut {
 lcp_status lcp_cut_sequence(lcp_cut *out, const lcp_chunking_input *input, int64_t tokens, double slice_seconds,
                             int32_t slices, lcp_error *err);
 
+/* Cuts a shorter sequence at the places where a longer one was cut: they depend on the time of a slice alone. */
+lcp_status lcp_cut_on_mesh(lcp_cut *out, const lcp_cut *mesh, const lcp_chunking_input *input, int64_t tokens,
+                           lcp_error *err);
+
 /* A chunk under construction: room for whole sequences beside an optional slice. */
 typedef struct lcp_bin {
     double seconds; /* of its slice at first, then with what was packed */

@@ -2,6 +2,7 @@
 #include "chunking/chunking_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static double slice_cost(const lcp_chunking_input *input, int64_t offset, int64_t length)
 {
@@ -85,20 +86,31 @@ lcp_status lcp_cut_sequence(lcp_cut *out, const lcp_chunking_input *input, int64
         out->count = cut_greedily(out->offsets, input, tokens, slice_seconds, (int32_t)most);
         return LCP_OK;
     }
-    /* Slicing adds a little of its own (prefix traffic, tile rounding): search the time that gives equal slices. */
-    double low = whole / (double)most;
-    double high = 2 * low;
-    for (int32_t step = 0; step < 12; step++) {
-        double middle = (low + high) / 2;
-        out->count = cut_greedily(out->offsets, input, tokens, middle, (int32_t)most);
+    /* Slicing adds a little of its own (prefix traffic, tile rounding): what the last slice takes more or less than the
+     * others is spread over all, a few times. */
+    double each = whole / (double)most;
+    for (int32_t step = 0; step < 3; step++) {
+        out->count = cut_greedily(out->offsets, input, tokens, each, (int32_t)most);
         int64_t last = out->offsets[out->count - 1];
-        double tail = slice_cost(input, last, tokens - last);
-        if (out->count == most && tail > middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
+        each += (slice_cost(input, last, tokens - last) - each) / (double)out->count;
     }
-    out->count = cut_greedily(out->offsets, input, tokens, high, (int32_t)most);
+    out->count = cut_greedily(out->offsets, input, tokens, each, (int32_t)most);
+    return LCP_OK;
+}
+
+lcp_status lcp_cut_on_mesh(lcp_cut *out, const lcp_cut *mesh, const lcp_chunking_input *input, int64_t tokens,
+                           lcp_error *err)
+{
+    int32_t full = 0;
+    while (full + 1 < mesh->count && mesh->offsets[full + 1] + input->slice_alignment_tokens <= tokens) {
+        full++;
+    }
+    out->count = full + 1;
+    out->offsets = malloc(((size_t)out->count + 1) * sizeof *out->offsets);
+    if (out->offsets == NULL) {
+        return lcp_fail(err, LCP_NOMEM, "", "cannot cut a sequence into %d slices", out->count);
+    }
+    memcpy(out->offsets, mesh->offsets, (size_t)out->count * sizeof *out->offsets);
+    out->offsets[out->count] = tokens;
     return LCP_OK;
 }
