@@ -50,6 +50,18 @@ static int64_t shortest_slice(const lcp_chunking_input *input)
     return (wanted + unit - 1) / unit * unit;
 }
 
+/* `end`, or an earlier end that leaves enough for one more slice, or the sequence's end where neither is possible. */
+static int64_t end_before_tail(const lcp_chunking_input *input, int64_t offset, int64_t end, int64_t tokens)
+{
+    int64_t unit = input->slice_alignment_tokens;
+    int64_t shortest = shortest_slice(input);
+    int64_t latest = (tokens - shortest) / unit * unit;
+    if (end <= latest || end >= tokens) {
+        return end;
+    }
+    return latest >= offset + shortest ? latest : tokens;
+}
+
 /* Cuts at most `most` slices, the last takes the rest. Returns the number of slices. */
 static int32_t cut_greedily(int64_t *offsets, const lcp_chunking_input *input, int64_t tokens, double seconds,
                             int32_t most)
@@ -62,7 +74,7 @@ static int32_t cut_greedily(int64_t *offsets, const lcp_chunking_input *input, i
         if (count + 1 < most) {
             end = end_for_seconds(input, offsets[count], tokens, seconds);
             end = end < offsets[count] + shortest ? offsets[count] + shortest : end;
-            end = tokens - end < input->slice_alignment_tokens ? tokens : end;
+            end = end_before_tail(input, offsets[count], end, tokens);
         }
         offsets[++count] = end < tokens ? end : tokens;
     }
