@@ -14,22 +14,7 @@ void lcp_chunking_dispose(lcp_chunking *chunking)
     *chunking = (lcp_chunking){0};
 }
 
-/* One data-parallel rank. */
-typedef struct rank_work {
-    const lcp_chunking_input *input;
-    lcp_item *items; /* its sequences, descending */
-    int64_t item_count;
-    int64_t sliced_count; /* the first ones are cut */
-    lcp_cut *cuts;        /* [sliced_count] */
-    lcp_bin *bins;        /* tails of the sliced sequences, then bins of whole sequences */
-    lcp_bin *empty_bins;  /* the same before packing */
-    int32_t bin_count;
-    int32_t *bin_of; /* [item_count - sliced_count] */
-    double target_seconds, largest_seconds, lower_bound_count;
-    int64_t lp_solves, mip_nodes;
-} rank_work;
-
-static double slice_seconds(const rank_work *w, const lcp_cut *cut, int32_t slice)
+static double slice_seconds(const lcp_rank_work *w, const lcp_cut *cut, int32_t slice)
 {
     const lcp_segment segment = {.offset_tokens = cut->offsets[slice],
                                  .length_tokens = cut->offsets[slice + 1] - cut->offsets[slice]};
@@ -47,7 +32,7 @@ static int32_t nearest_slices(double seconds, double target)
 }
 
 /* Whether whole sequences can fill what the tails leave free; else tails would only make chunks unequal. */
-static bool tails_can_be_filled(const rank_work *w, double whole_seconds)
+static bool tails_can_be_filled(const lcp_rank_work *w, double whole_seconds)
 {
     double room = 0;
     for (int64_t i = 0; i < w->sliced_count; i++) {
@@ -58,7 +43,7 @@ static bool tails_can_be_filled(const rank_work *w, double whole_seconds)
 }
 
 /* mesh: the longest sequence that was cut with a tail; its offsets are NULL while there is none. */
-static lcp_status cut_item(rank_work *w, int64_t i, bool with_tail, lcp_cut *mesh, lcp_error *err)
+static lcp_status cut_item(lcp_rank_work *w, int64_t i, bool with_tail, lcp_cut *mesh, lcp_error *err)
 {
     const lcp_item *item = &w->items[i];
     double rest = fmod(item->seconds, w->target_seconds) / w->target_seconds;
@@ -78,7 +63,7 @@ static lcp_status cut_item(rank_work *w, int64_t i, bool with_tail, lcp_cut *mes
     return status;
 }
 
-static bool must_be_cut(const rank_work *w, const lcp_item *item)
+static bool must_be_cut(const lcp_rank_work *w, const lcp_item *item)
 {
     bool long_time = item->seconds > w->target_seconds * CUT_ABOVE;
     bool long_tokens = w->input->max_chunk_tokens > 0 && item->tokens > w->input->max_chunk_tokens;
@@ -86,7 +71,7 @@ static bool must_be_cut(const rank_work *w, const lcp_item *item)
            item->tokens > w->input->slice_alignment_tokens;
 }
 
-static void free_cuts(rank_work *w)
+static void free_cuts(lcp_rank_work *w)
 {
     for (int64_t i = 0; w->cuts != NULL && i < w->sliced_count; i++) {
         free(w->cuts[i].offsets);
@@ -96,7 +81,7 @@ static void free_cuts(rank_work *w)
     w->sliced_count = 0;
 }
 
-static void rank_dispose(rank_work *w)
+static void rank_dispose(lcp_rank_work *w)
 {
     free_cuts(w);
     free(w->items);
@@ -105,7 +90,7 @@ static void rank_dispose(rank_work *w)
     free(w->bin_of);
 }
 
-static lcp_status cut_long(rank_work *w, lcp_error *err)
+static lcp_status cut_long(lcp_rank_work *w, lcp_error *err)
 {
     double whole_seconds = 0;
     free_cuts(w);
@@ -129,7 +114,7 @@ static lcp_status cut_long(rank_work *w, lcp_error *err)
 }
 
 /* Chunks left for whole sequences once every slice has its own. */
-static int32_t fresh_bins(const rank_work *w)
+static int32_t fresh_bins(const lcp_rank_work *w)
 {
     int64_t whole = w->item_count - w->sliced_count;
     int64_t slices = 0;
@@ -153,7 +138,7 @@ static int32_t fresh_bins(const rank_work *w)
     return (int32_t)(wanted < whole ? wanted : whole);
 }
 
-static lcp_status make_bins(rank_work *w, int32_t fresh, lcp_error *err)
+static lcp_status make_bins(lcp_rank_work *w, int32_t fresh, lcp_error *err)
 {
     w->bin_count = (int32_t)w->sliced_count + fresh;
     w->bins = calloc((size_t)w->bin_count + 1, sizeof *w->bins);
@@ -170,7 +155,7 @@ static lcp_status make_bins(rank_work *w, int32_t fresh, lcp_error *err)
     return LCP_OK;
 }
 
-static bool all_packed(const rank_work *w)
+static bool all_packed(const lcp_rank_work *w)
 {
     for (int64_t i = 0; i < w->item_count - w->sliced_count; i++) {
         if (w->bin_of[i] < 0) {
@@ -180,7 +165,7 @@ static bool all_packed(const rank_work *w)
     return true;
 }
 
-static double fullest_bin(const rank_work *w)
+static double fullest_bin(const lcp_rank_work *w)
 {
     double fullest = 0;
     for (int32_t b = 0; b < w->bin_count; b++) {
@@ -192,7 +177,7 @@ static double fullest_bin(const rank_work *w)
 #define PATTERNS_SPREAD 1.02 /* fullest bin over what cannot be avoided, at which a program is worth its time */
 #define PATTERNS_ITEMS 120
 
-static lcp_status pack_whole(rank_work *w, int32_t fresh, lcp_error *err)
+static lcp_status pack_whole(lcp_rank_work *w, int32_t fresh, lcp_error *err)
 {
     const lcp_item *whole = &w->items[w->sliced_count];
     int64_t count = w->item_count - w->sliced_count;
@@ -222,7 +207,7 @@ static lcp_status pack_whole(rank_work *w, int32_t fresh, lcp_error *err)
 }
 
 /* Long sequences as their slices will cost, whole ones as corrected. */
-static double exact_total(rank_work *w)
+static double exact_total(lcp_rank_work *w)
 {
     double total = 0;
     for (int64_t i = 0; i < w->item_count; i++) {
@@ -239,7 +224,7 @@ static double exact_total(rank_work *w)
 /* Sequences packed together share what the additive price gives each of them alone (roofline, overlap): the price of
  * whole sequences is corrected by what a chunk's worth of them, taken evenly from the list, really costs. */
 #define SAMPLE_SEGMENTS 256
-static void correct_whole(rank_work *w)
+static void correct_whole(lcp_rank_work *w)
 {
     lcp_segment sample[SAMPLE_SEGMENTS];
     double additive = 0;
@@ -269,7 +254,7 @@ static void correct_whole(rank_work *w)
 }
 
 /* Slices cost a little more in all than the sequence uncut: cuts again until the target is the mean of the chunks. */
-static lcp_status cut_to_mean(rank_work *w, lcp_error *err)
+static lcp_status cut_to_mean(lcp_rank_work *w, lcp_error *err)
 {
     for (int32_t round = 0;; round++) {
         lcp_status status = cut_long(w, err);
@@ -292,7 +277,7 @@ static lcp_status cut_to_mean(rank_work *w, lcp_error *err)
     }
 }
 
-static lcp_status solve_rank(rank_work *w, lcp_error *err)
+static lcp_status solve_rank(lcp_rank_work *w, lcp_error *err)
 {
     double total = 0;
     for (int64_t i = 0; i < w->item_count; i++) {
@@ -321,145 +306,11 @@ static lcp_status solve_rank(rank_work *w, lcp_error *err)
                         "a sequence of %lld tokens is longer than a chunk may be (%lld tokens) and must not be cut",
                         (long long)w->items[w->sliced_count].tokens, (long long)w->input->max_chunk_tokens);
     }
-    w->lower_bound_count = ceil(total / fmax(w->target_seconds, fullest_bin(w)) - 1e-9);
-    return status;
-}
-
-/* Writes chunks and segments of all ranks into the answer. */
-typedef struct writer {
-    lcp_chunking *out;
-    int64_t segment_count;
-    lcp_chunk *chunk; /* open */
-} writer;
-
-static void open_chunk(writer *w, int32_t dp)
-{
-    w->chunk = &w->out->chunks[w->out->chunk_count++];
-    *w->chunk = (lcp_chunk){.dp = dp, .segments = &w->out->segments[w->segment_count]};
-}
-
-static void write_segment(writer *w, lcp_segment segment)
-{
-    w->out->segments[w->segment_count++] = segment;
-    w->chunk->segment_count++;
-}
-
-/* Items of a bin, in order. list: items sorted by bin. */
-static void write_bin(writer *w, const rank_work *work, const int64_t *list, const int64_t *first, int32_t bin)
-{
-    for (int64_t i = first[bin]; i < first[bin + 1]; i++) {
-        const lcp_item *item = &work->items[work->sliced_count + list[i]];
-        write_segment(w, (lcp_segment){.sequence = item->sequence, .length_tokens = item->tokens});
-    }
-}
-
-static void write_sliced(writer *w, const rank_work *work, int32_t dp, int64_t i, const int64_t *list,
-                         const int64_t *first)
-{
-    const lcp_cut *cut = &work->cuts[i];
-    for (int32_t s = 0; s < cut->count; s++) {
-        open_chunk(w, dp);
-        write_segment(w, (lcp_segment){.sequence = work->items[i].sequence,
-                                       .offset_tokens = cut->offsets[s],
-                                       .length_tokens = cut->offsets[s + 1] - cut->offsets[s],
-                                       .has_successor = s + 1 < cut->count});
-    }
-    write_bin(w, work, list, first, (int32_t)i);
-}
-
-typedef struct bin_rank {
-    double seconds;
-    int32_t bin;
-} bin_rank;
-
-static int fullest_first(const void *a, const void *b)
-{
-    const bin_rank *x = a;
-    const bin_rank *y = b;
-    if (x->seconds < y->seconds || x->seconds > y->seconds) {
-        return x->seconds > y->seconds ? -1 : 1;
-    }
-    return (x->bin > y->bin) - (x->bin < y->bin);
-}
-
-/* Sliced sequences first, the longest first, then packs, the fullest first. */
-static lcp_status write_rank(writer *w, const rank_work *work, int32_t dp, lcp_error *err)
-{
-    int64_t whole = work->item_count - work->sliced_count;
-    size_t bins = (size_t)work->bin_count;
-    int64_t *first = calloc(bins + 2 + (size_t)whole, sizeof *first);
-    bin_rank *order = malloc((bins + 1) * sizeof *order);
-    if (first == NULL || order == NULL) {
-        free(first);
-        free(order);
-        return lcp_fail(err, LCP_NOMEM, "", "cannot order %d chunks", work->bin_count);
-    }
-    int64_t *list = first + bins + 2;
-    for (int64_t i = 0; i < whole; i++) {
-        first[work->bin_of[i] + 2]++;
-    }
-    for (size_t b = 0; b < bins; b++) {
-        first[b + 2] += first[b + 1];
-    }
-    for (int64_t i = 0; i < whole; i++) {
-        list[first[work->bin_of[i] + 1]++] = i;
-    }
-    int32_t packs = 0;
-    for (int32_t b = (int32_t)work->sliced_count; b < work->bin_count; b++) {
-        order[packs++] = (bin_rank){.seconds = work->bins[b].seconds, .bin = b};
-    }
-    qsort(order, (size_t)packs, sizeof *order, fullest_first);
-    for (int64_t i = 0; i < work->sliced_count; i++) {
-        write_sliced(w, work, dp, i, list, first);
-    }
-    for (int32_t i = 0; i < packs; i++) {
-        if (first[order[i].bin + 1] > first[order[i].bin]) {
-            open_chunk(w, dp);
-            write_bin(w, work, list, first, order[i].bin);
-        }
-    }
-    free(first);
-    free(order);
-    return LCP_OK;
-}
-
-static lcp_status allocate_answer(lcp_chunking *out, const rank_work *work, int32_t ranks, lcp_error *err)
-{
-    int64_t chunks = 0;
-    int64_t segments = 0;
-    for (int32_t r = 0; r < ranks; r++) {
-        chunks += work[r].bin_count;
-        segments += work[r].item_count;
-        for (int64_t i = 0; i < work[r].sliced_count; i++) {
-            chunks += work[r].cuts[i].count;
-            segments += work[r].cuts[i].count;
-        }
-    }
-    out->chunks = calloc((size_t)chunks + 1, sizeof *out->chunks);
-    out->segments = calloc((size_t)segments + 1, sizeof *out->segments);
-    out->rank_first = calloc((size_t)ranks + 1, sizeof *out->rank_first);
-    bool complete = out->chunks != NULL && out->segments != NULL && out->rank_first != NULL;
-    return complete ? LCP_OK : lcp_fail(err, LCP_NOMEM, "", "cannot hold %lld chunks", (long long)chunks);
-}
-
-static lcp_status write_answer(lcp_chunking *out, const rank_work *work, int32_t ranks, lcp_error *err)
-{
-    lcp_status status = allocate_answer(out, work, ranks, err);
-    writer w = {.out = out};
-    for (int32_t r = 0; status == LCP_OK && r < ranks; r++) {
-        status = write_rank(&w, &work[r], r, err);
-        out->rank_first[r + 1] = out->chunk_count;
-        out->target_seconds = fmax(out->target_seconds, work[r].target_seconds);
-        out->largest_seconds = fmax(out->largest_seconds, fullest_bin(&work[r]));
-        out->lower_bound_count += work[r].lower_bound_count;
-        out->lp_solves += work[r].lp_solves;
-        out->mip_nodes += work[r].mip_nodes;
-    }
     return status;
 }
 
 /* Splits the sorted items into one sorted list a rank. */
-static lcp_status divide(rank_work *work, const lcp_chunking_input *input, int32_t ranks, lcp_error *err)
+static lcp_status divide(lcp_rank_work *work, const lcp_chunking_input *input, int32_t ranks, lcp_error *err)
 {
     int64_t count = input->workload->sequence_count;
     lcp_item *items = NULL;
@@ -482,7 +333,7 @@ static lcp_status divide(rank_work *work, const lcp_chunking_input *input, int32
         }
     }
     for (int64_t i = 0; status == LCP_OK && i < count; i++) {
-        rank_work *w = &work[rank_of[i]];
+        lcp_rank_work *w = &work[rank_of[i]];
         w->items[w->item_count++] = items[i];
     }
     free(rank_of);
@@ -494,14 +345,14 @@ lcp_status lcp_chunking_solve(lcp_chunking *out, const lcp_chunking_input *input
 {
     *out = (lcp_chunking){0};
     int32_t ranks = input->cost->layout.dp;
-    rank_work *work = calloc((size_t)ranks, sizeof *work);
+    lcp_rank_work *work = calloc((size_t)ranks, sizeof *work);
     lcp_status status = work != NULL ? divide(work, input, ranks, err)
                                      : lcp_fail(err, LCP_NOMEM, "", "cannot divide the batch over %d ranks", ranks);
     for (int32_t r = 0; status == LCP_OK && r < ranks; r++) {
         status = solve_rank(&work[r], err);
     }
     if (status == LCP_OK) {
-        status = write_answer(out, work, ranks, err);
+        status = lcp_chunking_write(out, work, ranks, err);
     }
     for (int32_t r = 0; work != NULL && r < ranks; r++) {
         rank_dispose(&work[r]);

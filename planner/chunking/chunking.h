@@ -20,12 +20,10 @@ typedef struct lcp_chunking_input {
 /* Chunks ordered by dp, then in forward order: slices of a sequence ascending, longest sequences first. */
 typedef struct lcp_chunking {
     int32_t chunk_count;
-    lcp_chunk *chunks;        /* [chunk_count] */
-    lcp_segment *segments;    /* owns all segments */
-    int32_t *rank_first;      /* [dp + 1]: first chunk of each dp rank */
-    double target_seconds;    /* chunk time aimed at */
-    double largest_seconds;   /* largest chunk time (additive approximation) */
-    double lower_bound_count; /* LP bound on the number of chunks of at most target_seconds and max tokens */
+    lcp_chunk *chunks;     /* [chunk_count] */
+    lcp_segment *segments; /* owns all segments */
+    int32_t *rank_first;   /* [dp + 1]: first chunk of each dp rank */
+    double target_seconds; /* chunk time aimed at */
     int64_t lp_solves, mip_nodes;
 } lcp_chunking;
 void lcp_chunking_dispose(lcp_chunking *chunking);

@@ -46,11 +46,27 @@ typedef struct lcp_bin {
 lcp_status lcp_pack_balanced(int32_t *bin_of, lcp_bin *bins, int32_t bin_count, const lcp_item *items,
                              int64_t item_count, int64_t max_tokens, lcp_error *err);
 
+/* One data-parallel rank. */
+typedef struct lcp_rank_work {
+    const lcp_chunking_input *input;
+    lcp_item *items; /* its sequences, descending */
+    int64_t item_count;
+    int64_t sliced_count; /* the first ones are cut */
+    lcp_cut *cuts;        /* [sliced_count] */
+    lcp_bin *bins;        /* tails of the sliced sequences, then bins of whole sequences */
+    lcp_bin *empty_bins;  /* the same before packing */
+    int32_t bin_count;
+    int32_t *bin_of; /* [item_count - sliced_count] */
+    double target_seconds;
+    int64_t lp_solves, mip_nodes;
+} lcp_rank_work;
+
+/* Writes chunks and segments of all ranks into a zeroed answer. */
+lcp_status lcp_chunking_write(lcp_chunking *out, const lcp_rank_work *work, int32_t ranks, lcp_error *err);
+
 /* The cutting-stock program: smallest largest bin by patterns. Improves bin_of and bins if it finds a packing whose
- * fullest bin is lower; lower_bound_seconds: no packing of these bins has a lower fullest bin. */
+ * fullest bin is lower. */
 typedef struct lcp_patterns_result {
-    double lower_bound_seconds;
-    double lower_bound_count; /* least bins of the target size */
     int64_t lp_solves, mip_nodes;
 } lcp_patterns_result;
 lcp_status lcp_pack_patterns(lcp_patterns_result *out, int32_t *bin_of, lcp_bin *bins, const lcp_bin *empty_bins,

@@ -51,6 +51,18 @@ static int64_t shortest_slice(const lcp_chunking_input *input)
     return (wanted + unit - 1) / unit * unit;
 }
 
+/* `end`, or an earlier end that leaves enough for one more slice, or the sequence's end where neither is possible. */
+static int64_t end_before_tail(const lcp_chunking_input *input, int64_t offset, int64_t end, int64_t tokens)
+{
+    int64_t unit = input->slice_alignment_tokens;
+    int64_t shortest = shortest_slice(input);
+    int64_t latest = (tokens - shortest) / unit * unit;
+    if (end <= latest || end >= tokens) {
+        return end;
+    }
+    return latest >= offset + shortest ? latest : tokens;
+}
+
 /* Cuts at most `most` slices, the last takes the rest. Returns the number of slices. */
 static int32_t cut_greedily(int64_t *offsets, const lcp_chunking_input *input, int64_t tokens, double seconds,
                             int32_t most)
@@ -63,7 +75,7 @@ static int32_t cut_greedily(int64_t *offsets, const lcp_chunking_input *input, i
         if (count + 1 < most) {
             end = end_for_seconds(input, offsets[count], tokens, seconds);
             end = end < offsets[count] + shortest ? offsets[count] + shortest : end;
-            end = tokens - end < input->slice_alignment_tokens ? tokens : end;
+            end = end_before_tail(input, offsets[count], end, tokens);
         }
         offsets[++count] = end < tokens ? end : tokens;
     }
@@ -102,7 +114,7 @@ lcp_status lcp_cut_on_mesh(lcp_cut *out, const lcp_cut *mesh, const lcp_chunking
                            lcp_error *err)
 {
     int32_t full = 0;
-    while (full + 1 < mesh->count && mesh->offsets[full + 1] + input->slice_alignment_tokens <= tokens) {
+    while (full + 1 < mesh->count && mesh->offsets[full + 1] + shortest_slice(input) <= tokens) {
         full++;
     }
     out->count = full + 1;

@@ -1,7 +1,7 @@
 /* Cutting stock by column generation. Lengths of equal time form a class with a demand; a pattern says how many of each
  * class share a bin; GLPK solves the master over the patterns known, a knapsack over time finds the pattern that its
- * prices miss. The program then takes whole patterns. Times are counted in ticks, rounded down, so that the relaxation
- * bounds every packing; a packing found is priced with true times. */
+ * prices miss. The program then takes whole patterns. Times are counted in ticks, rounded down (to one at least), so
+ * that the relaxation hardly ever rules out a packing; one that is found is priced with true times. */
 #include "chunking/chunking_internal.h"
 #include "solver/lp.h"
 
@@ -360,7 +360,7 @@ lcp_status lcp_pack_patterns(lcp_patterns_result *out, int32_t *bin_of, lcp_bin 
                              int32_t bin_count, const lcp_item *items, int64_t item_count, int64_t max_tokens,
                              lcp_error *err)
 {
-    *out = (lcp_patterns_result){.lower_bound_seconds = area_bound(empty_bins, bin_count, items, item_count)};
+    *out = (lcp_patterns_result){0};
     answer a = {.bin_of = bin_of, .bins = bins, .empty = empty_bins, .bin_count = bin_count, .max_tokens = max_tokens};
     for (int32_t b = 0; b < bin_count; b++) {
         a.fullest = fmax(a.fullest, bins[b].seconds);
@@ -371,7 +371,7 @@ lcp_status lcp_pack_patterns(lcp_patterns_result *out, int32_t *bin_of, lcp_bin 
     lcp_status status = a.trial_bin_of != NULL && a.trial_bins != NULL
                             ? program_build(&p, empty_bins, bin_count, err)
                             : lcp_fail(err, LCP_NOMEM, "", "cannot pack into %d chunks", bin_count);
-    double low = out->lower_bound_seconds;
+    double low = area_bound(empty_bins, bin_count, items, item_count);
     for (int32_t step = 0; status == LCP_OK && step < CAPACITY_STEPS && a.fullest > low * 1.002; step++) {
         double capacity = step == 0 ? low * 1.001 : (low + a.fullest) / 2;
         bool possible = true;
@@ -382,7 +382,6 @@ lcp_status lcp_pack_patterns(lcp_patterns_result *out, int32_t *bin_of, lcp_bin 
             break; /* the relaxation packs it, whole patterns do not: this close is what the program gives */
         }
     }
-    out->lower_bound_seconds = low;
     out->lp_solves = p.lp_solves;
     out->mip_nodes = p.mip_nodes;
     free(a.trial_bin_of);
