@@ -8,11 +8,11 @@
 typedef struct lcp_chunking_input {
     const lcp_cost *cost;
     const lcp_workload *workload;
-    int32_t chunks_per_rank;  /* wanted number K of chunks on each dp rank (the chunk budget); a plan may end with
-                                 more if tokens or whole sequences force it */
-    int64_t max_chunk_tokens; /* hard limit (padded tokens of a chunk), 0 = none */
-    bool slicing;             /* false: every sequence stays whole */
-    int64_t min_slice_tokens; /* interior cuts only at multiples of the slice alignment, slices at least this long */
+    int32_t chunks_per_rank;        /* wanted number K of chunks on each dp rank (the chunk budget); a plan may end with
+                                       more if tokens or whole sequences force it */
+    int64_t max_chunk_tokens;       /* hard limit (padded tokens of a chunk), 0 = none */
+    bool slicing;                   /* false: every sequence stays whole */
+    int64_t min_slice_tokens;       /* slices are at least this long, but for a tail that shares its chunk */
     int64_t slice_alignment_tokens; /* offsets of cuts are multiples of this */
     bool columns_generated;         /* false: first-fit decreasing only (ablation) */
 } lcp_chunking_input;

@@ -1,6 +1,7 @@
 /* Slices of one sequence at equal time: later slices see a longer prefix and are shorter. */
 #include "chunking/chunking_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,10 +102,14 @@ lcp_status lcp_cut_sequence(lcp_cut *out, const lcp_chunking_input *input, int64
     /* Slicing adds a little of its own (prefix traffic, tile rounding): what the last slice takes more or less than the
      * others is spread over all, a few times. */
     double each = whole / (double)most;
-    for (int32_t step = 0; step < 3; step++) {
+    for (int32_t step = 0; step < 12; step++) {
         out->count = cut_greedily(out->offsets, input, tokens, each, (int32_t)most);
         int64_t last = out->offsets[out->count - 1];
-        each += (slice_cost(input, last, tokens - last) - each) / (double)out->count;
+        double excess = slice_cost(input, last, tokens - last) - each;
+        if (fabs(excess) <= 0.002 * each) {
+            return LCP_OK;
+        }
+        each += excess / (double)out->count;
     }
     out->count = cut_greedily(out->offsets, input, tokens, each, (int32_t)most);
     return LCP_OK;
@@ -114,7 +119,7 @@ lcp_status lcp_cut_on_mesh(lcp_cut *out, const lcp_cut *mesh, const lcp_chunking
                            lcp_error *err)
 {
     int32_t full = 0;
-    while (full + 1 < mesh->count && mesh->offsets[full + 1] + shortest_slice(input) <= tokens) {
+    while (full + 1 < mesh->count && mesh->offsets[full + 1] + input->slice_alignment_tokens <= tokens) {
         full++;
     }
     out->count = full + 1;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TOLERANCE 1e-7
+#define TOLERANCE 1e-6 /* above that of the simplex, or a row is found broken again and again */
 
 static size_t r_at(const lcp_view *v, int32_t chunk, int32_t stage, int32_t layer_class)
 {
@@ -81,6 +81,17 @@ static double resident_ends(const lcp_view *v, int32_t stage)
     return bytes;
 }
 
+/* From the start of the backward pass of the last slice of its sequence to the end of its own. */
+static bool kv_gradient_exists(const lcp_view *v, int32_t stage, int32_t chunk, int32_t at)
+{
+    const int32_t *backward_at = &v->backward_at[(size_t)stage * (size_t)v->chunks];
+    int32_t last = chunk;
+    while (v->tables->links[last].next_slice >= 0) {
+        last = v->tables->links[last].next_slice;
+    }
+    return backward_at[last] <= at && backward_at[chunk] >= at;
+}
+
 void lcp_master_add_memory(lcp_master *master, int32_t stage, int32_t at)
 {
     const lcp_view *v = master->view;
@@ -105,9 +116,10 @@ void lcp_master_add_memory(lcp_master *master, int32_t stage, int32_t at)
                 }
             }
         }
-        bool opens = op->kind != LCP_OP_FORWARD && v->tables->links[op->chunk].next_slice < 0;
-        for (int32_t k = op->chunk; opens && k >= 0; k = v->tables->links[k].previous_slice) {
-            per_layer += (double)v->tables->layers[lcp_view_cell(v, k, c)].kv_grad_bytes;
+        for (int32_t k = 0; k < v->chunks; k++) {
+            if (kv_gradient_exists(v, stage, k, at)) {
+                per_layer += (double)v->tables->layers[lcp_view_cell(v, k, c)].kv_grad_bytes;
+            }
         }
         lcp_lp_set(master->lp, row, master->n[stage * v->classes + c], per_layer / scale);
     }

@@ -11,7 +11,7 @@
 #define IMPROVE_REPLAYS 120
 #define IMPROVE_PASSES 100000 /* passes replayed in all by one local search: bounds its time on deep pipelines */
 #define WORTH_SEARCHING 1.06  /* times the cutoff: local search gains less than this */
-#define MASTER_CELLS 160      /* stages x chunks x classes beyond which a program is not worth its time */
+#define MASTER_CELLS 600      /* stages x chunks x classes beyond which a program is not worth its time */
 
 void lcp_partition_dispose(lcp_partition *partition)
 {

@@ -100,7 +100,7 @@ static void master_programs_agree(void **state)
     lcp_master master;
     assert_int_equal(lcp_view_build(&view, &input, 0, NULL), LCP_OK);
     assert_int_equal(lcp_master_build(&master, &view, 1, NULL, NULL), LCP_OK);
-    lcp_master_limits limits = {.cutoff_seconds = HUGE_VAL, .max_rounds = 60};
+    lcp_master_limits limits = {.cutoff_seconds = HUGE_VAL, .max_rounds = 1000};
     lcp_master_outcome outcome;
     if (lcp_master_solve(&outcome, &master, &limits, &err) != LCP_OK) {
         fail_msg("%s: %s", err.where, err.text);
