@@ -113,6 +113,8 @@ static lcp_status cut_long(lcp_rank_work *w, lcp_error *err)
     return status;
 }
 
+#define OVERFULL 0.1 /* of the target, a tail: more than that is worth a chunk more */
+
 /* Chunks left for whole sequences once every slice has its own. */
 static int32_t fresh_bins(const lcp_rank_work *w)
 {
@@ -128,7 +130,7 @@ static int32_t fresh_bins(const lcp_rank_work *w)
         seconds += w->items[i].seconds;
     }
     int64_t wanted = w->input->chunks_per_rank - slices;
-    if (wanted < 1 && seconds > room * 1.02) {
+    if (wanted < 1 && seconds > room + OVERFULL * w->target_seconds * (double)w->sliced_count) {
         wanted = 1;
     }
     if (w->sliced_count == 0 && wanted < 1) {

@@ -311,6 +311,41 @@ static void whole_sequences_pack_as_well_as_any(void **state)
     }
 }
 
+/* Largest marginal time of a chunk. */
+static double fullest_chunk(const chunking_case *c)
+{
+    lcp_chunking out = solve(c);
+    double fullest = 0;
+    for (int32_t k = 0; k < out.chunk_count; k++) {
+        fullest = fmax(fullest, chunk_seconds(c, &out.chunks[k]));
+    }
+    lcp_chunking_dispose(&out);
+    return fullest;
+}
+
+/* Three to four of ten lengths a chunk, where the longest-first rule and swaps get stuck. */
+static void patterns_never_harm_and_sometimes_help(void **state)
+{
+    (void)state;
+    random_source random = {.state = 41};
+    int better = 0;
+    for (int i = 0; i < 40; i++) {
+        int64_t lengths[60];
+        for (int64_t s = 0; s < 60; s++) {
+            lengths[s] = 1000 * pick(&random, 3, 12);
+        }
+        chunking_case *c = new_case(lengths, 60, fixture_layout(1, 8, 1, 1, 1), (int32_t)pick(&random, 15, 22));
+        c->input.slicing = false;
+        double with = fullest_chunk(c);
+        c->input.columns_generated = false;
+        double without = fullest_chunk(c);
+        assert_true(with <= without * (1 + 1e-9));
+        better += with < without * 0.999;
+        free_case(c);
+    }
+    assert_true(better >= 4);
+}
+
 static bool same(const lcp_chunking *a, const lcp_chunking *b, const int64_t *renamed)
 {
     bool equal = a->chunk_count == b->chunk_count;
@@ -401,6 +436,7 @@ int main(void)
         cmocka_unit_test(one_long_sequence_is_cut_at_equal_time),
         cmocka_unit_test(a_long_tailed_batch_gives_equal_chunks),
         cmocka_unit_test(whole_sequences_pack_as_well_as_any),
+        cmocka_unit_test(patterns_never_harm_and_sometimes_help),
         cmocka_unit_test(the_answer_repeats_and_numbers_do_not_matter),
         cmocka_unit_test(too_long_to_fit_is_infeasible),
         cmocka_unit_test(large_batches),
