@@ -1,6 +1,7 @@
 #include "output/show_model.h"
 
 #include "input/input.h"
+#include "input/json_fields.h"
 
 #include <string.h>
 
@@ -58,6 +59,9 @@ static void print_attention(FILE *out, const lcp_attention *a)
         fprintf(out, "no mixer");
         break;
     }
+    if (a->v_head_dim != a->head_dim && a->kind == LCP_ATTENTION_GROUPED) {
+        fprintf(out, " (v %lld)", (long long)a->v_head_dim);
+    }
     if (a->window_tokens > 0) {
         fprintf(out, ", window %lld", (long long)a->window_tokens);
     }
@@ -100,21 +104,11 @@ static void print_ranges(FILE *out, const lcp_model *model, int32_t layer_class)
         }
         l = last > l ? last : l + 1;
     }
-    fprintf(out, shown > 6 ? ", ..." : "");
+    fprintf(out, "%s", shown > 6 ? ", ..." : "");
 }
 
-lcp_status lcp_show_model(FILE *out, const lcp_model *model, lcp_error *err)
+static void print_layers(FILE *out, const lcp_model *model)
 {
-    part_row parts[PARTS];
-    lcp_parameter_count count = lcp_model_parameters(model);
-    list_parts(parts, &count);
-    fprintf(out, "%s: %d layers, hidden %lld, vocabulary %lld%s", model->name, model->layer_count,
-            (long long)model->hidden_size, (long long)model->vocab_size,
-            model->tied_embeddings ? ", tied embeddings" : "");
-    if (model->max_position_tokens > 0) {
-        fprintf(out, ", %s%lld positions", model->learned_positions ? "at most " : "",
-                (long long)model->max_position_tokens);
-    }
     fprintf(out, "\n\nlayers by class\n");
     for (int32_t c = 0; c < model->class_count; c++) {
         if (layers_in_class(model, c) == 0) {
@@ -129,10 +123,19 @@ lcp_status lcp_show_model(FILE *out, const lcp_model *model, lcp_error *err)
         fprintf(out, ")\n");
     }
     if (model->mtp_count > 0) {
-        fprintf(out,
-                "  %4d x  multi-token prediction: a layer like class %d, a projection of 2 x hidden, the head again\n",
-                model->mtp_count, model->mtp_class);
+        fprintf(out, "  %4d x  multi-token prediction: ", model->mtp_count);
+        print_attention(out, &model->classes[model->mtp_class].attention);
+        fprintf(out, "; ");
+        print_ffn(out, &model->classes[model->mtp_class].ffn);
+        fprintf(out, "; a projection of 2 x hidden; the head again\n");
     }
+}
+
+static void print_parameters(FILE *out, const lcp_model *model)
+{
+    part_row parts[PARTS];
+    lcp_parameter_count count = lcp_model_parameters(model);
+    list_parts(parts, &count);
     fprintf(out, "\nparameters by part\n");
     for (int32_t i = 0; i < PARTS; i++) {
         if (parts[i].count > 0) {
@@ -146,28 +149,77 @@ lcp_status lcp_show_model(FILE *out, const lcp_model *model, lcp_error *err)
     if (count.mtp > 0) {
         fprintf(out, "  %-16s %18lld   (not in the total)\n", "mtp", (long long)count.mtp);
     }
+}
+
+lcp_status lcp_show_model(FILE *out, const lcp_model *model, lcp_error *err)
+{
+    fprintf(out, "%s: %d layers, hidden %lld, vocabulary %lld%s", model->name, model->layer_count,
+            (long long)model->hidden_size, (long long)model->vocab_size,
+            model->tied_embeddings ? ", tied embeddings" : "");
+    if (model->max_position_tokens > 0) {
+        fprintf(out, ", %s%lld positions", model->learned_positions ? "at most " : "",
+                (long long)model->max_position_tokens);
+    }
+    print_layers(out, model);
+    print_parameters(out, model);
     return ferror(out) != 0 ? lcp_fail(err, LCP_IO, "", "cannot write") : LCP_OK;
+}
+
+/* {"layer_class": c, "layers": how many}; a class of the mtp modules alone has none. */
+static bool append_class(json_t *classes, const lcp_model *model, int32_t layer_class)
+{
+    json_t *row = json_object();
+    bool good = row != NULL && lcp_json_put(row, "layer_class", json_integer(layer_class)) &&
+                lcp_json_put(row, "layers", json_integer(layers_in_class(model, layer_class)));
+    if (!good) {
+        json_decref(row);
+        return false;
+    }
+    return lcp_json_append(classes, row);
+}
+
+static json_t *classes_to_json(const lcp_model *model)
+{
+    json_t *classes = json_array();
+    bool good = classes != NULL;
+    for (int32_t c = 0; good && c < model->class_count; c++) {
+        good = append_class(classes, model, c);
+    }
+    if (!good) {
+        json_decref(classes);
+        return NULL;
+    }
+    return classes;
+}
+
+static json_t *parameters_to_json(const lcp_model *model)
+{
+    part_row parts[PARTS];
+    lcp_parameter_count count = lcp_model_parameters(model);
+    list_parts(parts, &count);
+    json_t *out = json_object();
+    bool good = out != NULL;
+    for (int32_t i = 0; good && i < PARTS; i++) {
+        good = lcp_json_put(out, parts[i].name, json_integer(parts[i].count));
+    }
+    good = good && lcp_json_put(out, "total", json_integer(count.total)) &&
+           lcp_json_put(out, "active", json_integer(count.active)) && lcp_json_put(out, "mtp", json_integer(count.mtp));
+    if (!good) {
+        json_decref(out);
+        return NULL;
+    }
+    return out;
 }
 
 json_t *lcp_show_model_json(const lcp_model *model)
 {
-    part_row parts[PARTS];
-    lcp_parameter_count count = lcp_model_parameters(model);
     json_t *out = json_object();
-    json_t *classes = json_array();
-    json_t *parameters = json_object();
-    list_parts(parts, &count);
-    for (int32_t c = 0; c < model->class_count; c++) {
-        json_array_append_new(classes, json_pack("{s:i, s:i}", "layer_class", c, "layers", layers_in_class(model, c)));
+    bool good = out != NULL && lcp_json_put(out, "model", lcp_model_to_json(model)) &&
+                lcp_json_put(out, "classes", classes_to_json(model)) &&
+                lcp_json_put(out, "parameters", parameters_to_json(model));
+    if (!good) {
+        json_decref(out);
+        return NULL;
     }
-    for (int32_t i = 0; i < PARTS; i++) {
-        json_object_set_new(parameters, parts[i].name, json_integer(parts[i].count));
-    }
-    json_object_set_new(parameters, "total", json_integer(count.total));
-    json_object_set_new(parameters, "active", json_integer(count.active));
-    json_object_set_new(parameters, "mtp", json_integer(count.mtp));
-    json_object_set_new(out, "model", lcp_model_to_json(model));
-    json_object_set_new(out, "classes", classes);
-    json_object_set_new(out, "parameters", parameters);
     return out;
 }

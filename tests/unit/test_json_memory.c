@@ -2,6 +2,7 @@
 #include "plan_fixture.h"
 
 #include "output/plan_json.h"
+#include "output/show_model.h"
 
 #include <stdlib.h>
 
@@ -55,6 +56,28 @@ static void writers_are_whole_or_nothing(void **state)
     fixture_plan_dispose(&f);
 }
 
+static void shown_models_are_whole_or_nothing(void **state)
+{
+    plan_fixture f;
+    (void)state;
+    fixture_plan(&f);
+    json_t *whole = lcp_show_model_json(&f.problem.model);
+    assert_non_null(whole);
+    long n = 0;
+    for (bool failed = true; failed; n++) {
+        allocations_left = n;
+        json_t *document = lcp_show_model_json(&f.problem.model);
+        failed = allocations_left < 0;
+        allocations_left = -1;
+        assert_true(document == NULL || json_equal(document, whole));
+        assert_true(failed || document != NULL);
+        json_decref(document);
+    }
+    assert_true(n > 50);
+    json_decref(whole);
+    fixture_plan_dispose(&f);
+}
+
 static void short_memory_is_reported(void **state)
 {
     static const char text[] = "{\"a\": [1, 2, {\"b\": \"c\"}]}";
@@ -76,6 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(writers_are_whole_or_nothing, fail_allocations, restore_allocations),
+        cmocka_unit_test_setup_teardown(shown_models_are_whole_or_nothing, fail_allocations, restore_allocations),
         cmocka_unit_test_setup_teardown(short_memory_is_reported, fail_allocations, restore_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
