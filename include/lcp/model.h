@@ -110,7 +110,7 @@ typedef struct lcp_parameter_count {
     int64_t head;           /* 0 when tied */
     int64_t total;
     int64_t active;         /* touched by one token: routed experts at top_k/experts; the token table counted in full */
-    int64_t mtp;            /* all mtp modules: layer + 2h x h projection + 2 norms; not in total */
+    int64_t mtp;            /* all mtp modules: layer + 2h x h projection + 3 norms; not in total */
 } lcp_parameter_count;
 
 /* Matrix and extra parameters of one layer of a class. routed_experts is for all experts. Pure. */

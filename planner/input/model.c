@@ -9,6 +9,7 @@
 
 #define WIDTH_MAX LCP_HF_DIMENSION_MAX
 #define EXTRA_MAX LCP_EXTRA_PARAMETERS_MAX
+#define PARAMETERS_MAX 1e15
 
 static lcp_status read_fields(void *out, const lcp_json_cursor *object, const lcp_model_field *fields, int32_t kind,
                               lcp_error *err)
@@ -59,6 +60,15 @@ static lcp_status check_attention(lcp_attention *a, const lcp_json_cursor *objec
     return LCP_OK;
 }
 
+/* A switch that only one kind knows. */
+static lcp_status read_switch(bool *out, const lcp_json_cursor *object, const char *key, bool known, lcp_error *err)
+{
+    if (!known && lcp_json_has(object, key)) {
+        return lcp_json_fail(object, key, err, "does not belong to this kind");
+    }
+    return lcp_json_bool_or(out, *out, object, key, err);
+}
+
 static lcp_status read_attention(lcp_attention *out, const lcp_json_cursor *layer, lcp_error *err)
 {
     lcp_json_cursor object;
@@ -78,7 +88,7 @@ static lcp_status read_attention(lcp_attention *out, const lcp_json_cursor *laye
         status = read_fields(out, &object, lcp_attention_fields, kind, err);
     }
     if (status == LCP_OK) {
-        status = lcp_json_bool_or(&out->output_gate, false, &object, "output_gate", err);
+        status = read_switch(&out->output_gate, &object, "output_gate", kind == LCP_ATTENTION_GROUPED, err);
     }
     out->kind = (lcp_attention_kind)kind;
     return status == LCP_OK ? check_attention(out, &object, err) : status;
@@ -103,9 +113,13 @@ static lcp_status read_ffn(lcp_ffn *out, const lcp_json_cursor *layer, lcp_error
         status = read_fields(out, &object, lcp_ffn_fields, kind, err);
     }
     if (status == LCP_OK) {
-        status = lcp_json_bool_or(&out->gated_experts, kind == LCP_FFN_MOE, &object, "gated_experts", err);
+        out->gated_experts = kind == LCP_FFN_MOE;
+        status = read_switch(&out->gated_experts, &object, "gated_experts", kind == LCP_FFN_MOE, err);
     }
     out->kind = (lcp_ffn_kind)kind;
+    if (status == LCP_OK && out->shared_size > 0 && out->shared_experts == 0) {
+        return lcp_json_fail(&object, "shared_size", err, "counts only with shared_experts, which is 0");
+    }
     if (status == LCP_OK && kind == LCP_FFN_MOE && out->top_k > out->experts) {
         return lcp_json_fail(&object, "top_k", err, "%lld is larger than experts %lld", (long long)out->top_k,
                              (long long)out->experts);
@@ -268,6 +282,9 @@ static lcp_status read_own_format(lcp_model *out, const lcp_json_cursor *root, l
     for (size_t i = 0; status == LCP_OK && i < 3; i++) {
         status = lcp_json_int_or(counts[i], presets[i], root, count_keys[i], 0, EXTRA_MAX, err);
     }
+    if (status == LCP_OK && out->learned_positions && out->max_position_tokens == 0) {
+        return lcp_json_fail(root, "max_position_tokens", err, "missing, expected the size of the table of positions");
+    }
     if (status == LCP_OK) {
         status = read_layers(out, root, err);
     }
@@ -287,6 +304,40 @@ static void name_after_file(lcp_model *model, const char *file)
              (int)(length < sizeof model->name ? length : sizeof model->name - 1), base);
 }
 
+/* Rows of every matrix of a layer times hidden width, and what is no matrix: above any true count of parameters. */
+static double most_parameters(const lcp_model *model, const lcp_layer_class *class)
+{
+    const lcp_attention *a = &class->attention;
+    const lcp_ffn *f = &class->ffn;
+    double hidden = (double)model->hidden_size;
+    double widths = (double)(a->head_dim + a->v_head_dim + a->nope_head_dim + a->rope_head_dim);
+    double heads = (double)(a->heads + a->kv_heads + 1);
+    double mixer = 4 * heads * widths * (hidden + (double)(a->q_rank + a->kv_rank)) +
+                   hidden * (double)(a->q_rank + a->kv_rank + 2 * a->heads) +
+                   2 * hidden * (double)a->groups * (double)a->state_size;
+    double experts = (double)(f->experts > 0 ? f->experts : 1);
+    double ffn = experts * (3 * hidden * (double)f->size + (double)f->expert_extra_parameters + hidden) +
+                 3 * hidden * (double)f->shared_size * (double)f->shared_experts;
+    return mixer + ffn + (double)a->extra_parameters + (double)f->extra_parameters + (double)class->norm_parameters;
+}
+
+/* Counts must stay exact in 64 bits and in doubles, also times the bytes of a training state. */
+static lcp_status check_size(const lcp_model *model, const lcp_json_cursor *root, lcp_error *err)
+{
+    double sum = 2 * (double)model->hidden_size * (double)model->vocab_size + (double)model->position_parameters +
+                 (double)model->final_extra_parameters;
+    for (int32_t l = 0; l < model->layer_count; l++) {
+        sum += most_parameters(model, &model->classes[model->layer_class[l]]);
+    }
+    if (model->mtp_count > 0) {
+        sum += model->mtp_count * most_parameters(model, &model->classes[model->mtp_class]);
+    }
+    if (!(sum <= PARAMETERS_MAX)) {
+        return lcp_json_fail(root, NULL, err, "about %.1e parameters, expected at most %.1e", sum, PARAMETERS_MAX);
+    }
+    return LCP_OK;
+}
+
 lcp_status lcp_model_from_json(lcp_model *out, json_t *root, const char *file, lcp_error *err)
 {
     *out = (lcp_model){0};
@@ -301,6 +352,7 @@ lcp_status lcp_model_from_json(lcp_model *out, json_t *root, const char *file, l
     } else {
         status = lcp_model_from_hf(out, &cursor, err);
     }
+    status = status == LCP_OK ? check_size(out, &cursor, err) : status;
     if (status != LCP_OK) {
         lcp_model_dispose(out);
         return status;

@@ -1,12 +1,16 @@
 #include "input/model_hf.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const lcp_hf_family *const lcp_hf_families[] = {
-    lcp_hf_llama_families, lcp_hf_gemma_families,  lcp_hf_moe_families,
-    lcp_hf_gpt_families,   lcp_hf_hybrid_families, NULL,
+    lcp_hf_llama_families,
+    lcp_hf_gemma_families,
+    lcp_hf_moe_families,
+    lcp_hf_gpt_families,
+    lcp_hf_hybrid_families,
+    lcp_hf_mamba_families,
+    NULL,
 };
 
 void lcp_hf_mark(lcp_hf *hf, const char *key)
@@ -53,27 +57,53 @@ bool lcp_hf_has(lcp_hf *hf, const char *key)
     return lcp_json_has(hf->object, key);
 }
 
-lcp_hf_base lcp_hf_read_base(lcp_hf *hf, bool tied)
+bool lcp_hf_tied(lcp_hf *hf, bool preset)
+{
+    static const char key[] = "tie_word_embeddings";
+    bool tied = preset;
+    if (hf->status == LCP_OK) {
+        hf->status = lcp_json_bool_or(&tied, preset, hf->root, key, hf->err);
+    }
+    return lcp_hf_bool_or(hf, key, tied);
+}
+
+/* 0 as preset: the key must be there. */
+static int64_t int_preset(lcp_hf *hf, const char *key, int64_t preset, int64_t hi)
+{
+    return preset != 0 ? lcp_hf_int_or(hf, key, preset, 1, hi) : lcp_hf_int(hf, key, 1, hi);
+}
+
+lcp_hf_base lcp_hf_read_base(lcp_hf *hf, lcp_hf_presets presets)
 {
     lcp_hf_base base;
     base.hidden = lcp_hf_int(hf, "hidden_size", 1, LCP_HF_DIMENSION_MAX);
     base.layers = lcp_hf_int(hf, "num_hidden_layers", 1, LCP_MAX_LAYERS);
-    base.heads = lcp_hf_int(hf, "num_attention_heads", 1, 65536);
-    base.kv_heads = lcp_hf_int_or(hf, "num_key_value_heads", base.heads, 1, 65536);
-    if (!lcp_hf_has(hf, "head_dim") && base.hidden % base.heads != 0) {
+    base.heads = int_preset(hf, "num_attention_heads", presets.heads, 65536);
+    int64_t kv_heads = presets.kv_heads == LCP_HF_LIKE_HEADS ? base.heads : presets.kv_heads;
+    base.kv_heads = int_preset(hf, "num_key_value_heads", kv_heads, 65536);
+    if (!lcp_hf_has(hf, "head_dim") && presets.head_dim == 0 && base.hidden % base.heads != 0) {
         lcp_hf_fail(hf, "num_attention_heads", "does not divide hidden_size, and there is no head_dim");
     }
-    base.head_dim = lcp_hf_int_or(hf, "head_dim", base.hidden / base.heads, 1, 65536);
+    int64_t head_dim = presets.head_dim > 0 ? presets.head_dim : base.hidden / base.heads;
+    base.head_dim = lcp_hf_int_or(hf, "head_dim", head_dim, 1, 65536);
     base.ffn_size = lcp_hf_int_or(hf, "intermediate_size", 0, 1, LCP_HF_DIMENSION_MAX);
     if (base.heads % base.kv_heads != 0) {
         lcp_hf_fail(hf, "num_key_value_heads", "does not divide num_attention_heads");
     }
     hf->out->hidden_size = base.hidden;
-    hf->out->vocab_size = lcp_hf_int(hf, "vocab_size", 1, LCP_HF_DIMENSION_MAX);
-    hf->out->max_position_tokens = lcp_hf_int_or(hf, "max_position_embeddings", 0, 1, INT64_C(1) << 40);
-    hf->out->tied_embeddings = lcp_hf_bool_or(hf, "tie_word_embeddings", tied);
+    hf->out->vocab_size = int_preset(hf, "vocab_size", presets.vocab, LCP_HF_DIMENSION_MAX);
+    hf->out->max_position_tokens =
+        lcp_hf_int_or(hf, "max_position_embeddings", presets.positions, 1, LCP_HF_POSITIONS_MAX);
+    hf->out->tied_embeddings = lcp_hf_tied(hf, presets.tied);
     hf->out->final_extra_parameters = base.hidden;
     return base;
+}
+
+void lcp_hf_need_ffn(lcp_hf *hf, const lcp_hf_base *base)
+{
+    if (base->ffn_size == 0) {
+        lcp_hf_fail(hf, "intermediate_size", "is missing");
+    }
 }
 
 lcp_attention lcp_hf_grouped(const lcp_hf_base *base)
@@ -100,116 +130,14 @@ lcp_ffn lcp_hf_plain(int64_t size)
     return (lcp_ffn){.kind = LCP_FFN_PLAIN, .size = size};
 }
 
-void lcp_hf_start_layers(lcp_hf *hf, int64_t layers)
-{
-    if (hf->status != LCP_OK) {
-        return;
-    }
-    hf->out->layer_class = calloc((size_t)layers, sizeof *hf->out->layer_class);
-    hf->out->classes = calloc(LCP_MAX_LAYER_CLASSES, sizeof *hf->out->classes);
-    if (hf->out->layer_class == NULL || hf->out->classes == NULL) {
-        hf->status = lcp_fail(hf->err, LCP_NOMEM, hf->object->file, "cannot hold %lld layers", (long long)layers);
-        return;
-    }
-    hf->out->layer_count = (int32_t)layers;
-}
-
-static bool same_attention(const lcp_attention *a, const lcp_attention *b)
-{
-    return a->kind == b->kind && a->heads == b->heads && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim &&
-           a->v_head_dim == b->v_head_dim && a->window_tokens == b->window_tokens && a->q_rank == b->q_rank &&
-           a->kv_rank == b->kv_rank && a->nope_head_dim == b->nope_head_dim && a->rope_head_dim == b->rope_head_dim &&
-           a->state_size == b->state_size && a->groups == b->groups && a->conv_width == b->conv_width &&
-           a->output_gate == b->output_gate && a->extra_parameters == b->extra_parameters;
-}
-
-static bool same_ffn(const lcp_ffn *a, const lcp_ffn *b)
-{
-    return a->kind == b->kind && a->size == b->size && a->gated_experts == b->gated_experts &&
-           a->experts == b->experts && a->top_k == b->top_k && a->shared_experts == b->shared_experts &&
-           a->shared_size == b->shared_size && a->extra_parameters == b->extra_parameters &&
-           a->expert_extra_parameters == b->expert_extra_parameters;
-}
-
-static bool same_number(double a, double b)
-{
-    return !(a < b) && !(b < a);
-}
-
-static bool same_measured(const lcp_measured_layer *a, const lcp_measured_layer *b)
-{
-    return same_number(a->forward_seconds, b->forward_seconds) &&
-           same_number(a->input_grad_seconds, b->input_grad_seconds) &&
-           same_number(a->weight_grad_seconds, b->weight_grad_seconds) &&
-           same_number(a->activation_bytes, b->activation_bytes);
-}
-
-int32_t lcp_model_class_index(lcp_model *model, const lcp_layer_class *class)
-{
-    for (int32_t c = 0; c < model->class_count; c++) {
-        const lcp_layer_class *known = &model->classes[c];
-        if (same_attention(&known->attention, &class->attention) && same_ffn(&known->ffn, &class->ffn) &&
-            known->norm_parameters == class->norm_parameters && same_measured(&known->measured, &class->measured)) {
-            return c;
-        }
-    }
-    if (model->class_count == LCP_MAX_LAYER_CLASSES) {
-        return -1;
-    }
-    model->classes[model->class_count] = *class;
-    return model->class_count++;
-}
-
-static lcp_layer_class with_no_measurement(const lcp_layer_class *class)
-{
-    lcp_layer_class out = *class;
-    out.measured = (lcp_measured_layer){-1, -1, -1, -1};
-    return out;
-}
-
-void lcp_hf_set_layer(lcp_hf *hf, int64_t layer, const lcp_layer_class *class)
-{
-    if (hf->status != LCP_OK) {
-        return;
-    }
-    lcp_layer_class own = with_no_measurement(class);
-    int32_t index = lcp_model_class_index(hf->out, &own);
-    if (index < 0) {
-        lcp_hf_fail(hf, NULL, "more than 64 different kinds of layer");
-        return;
-    }
-    hf->out->layer_class[layer] = index;
-}
-
-void lcp_hf_uniform(lcp_hf *hf, int64_t layers, const lcp_layer_class *class)
-{
-    lcp_hf_start_layers(hf, layers);
-    for (int64_t l = 0; l < layers && hf->status == LCP_OK; l++) {
-        lcp_hf_set_layer(hf, l, class);
-    }
-}
-
-void lcp_hf_set_mtp(lcp_hf *hf, int64_t count, const lcp_layer_class *class)
-{
-    hf->out->mtp_class = -1;
-    if (hf->status == LCP_OK && count > 0) {
-        lcp_layer_class own = with_no_measurement(class);
-        hf->out->mtp_count = (int32_t)count;
-        hf->out->mtp_class = lcp_model_class_index(hf->out, &own);
-        if (hf->out->mtp_class < 0) {
-            lcp_hf_fail(hf, NULL, "more than 64 different kinds of layer");
-        }
-    }
-}
-
-static bool understood(const lcp_hf *hf, const char *key)
+static bool understood(const lcp_hf *hf, const char *key, const json_t *value)
 {
     for (int32_t i = 0; i < hf->used_count; i++) {
         if (strcmp(hf->used[i], key) == 0) {
             return true;
         }
     }
-    return key[0] == '_' || lcp_hf_harmless(key);
+    return key[0] == '_' || lcp_hf_harmless(key, value);
 }
 
 static void refuse_unknown_keys(lcp_hf *hf)
@@ -218,7 +146,7 @@ static void refuse_unknown_keys(lcp_hf *hf)
     json_t *value;
     json_object_foreach(hf->object->value, key, value)
     {
-        if (!json_is_null(value) && !understood(hf, key)) {
+        if (!json_is_null(value) && !understood(hf, key, value)) {
             if (hf->status == LCP_OK) {
                 hf->status =
                     lcp_json_fail(hf->object, key, hf->err,
@@ -257,7 +185,7 @@ static lcp_status unknown_family(const lcp_json_cursor *object, const char *mode
                          "found \"%s\", known are %s; or describe the model as lcplan.model/1", model_type, known);
 }
 
-/* A family of its own wins; otherwise a composite config describes its text model under text_config. */
+/* A composite config describes its text model under text_config; its other parts are not planned. */
 lcp_status lcp_model_from_hf(lcp_model *out, const lcp_json_cursor *root, lcp_error *err)
 {
     lcp_json_cursor text = *root;
@@ -283,7 +211,7 @@ lcp_status lcp_model_from_hf(lcp_model *out, const lcp_json_cursor *root, lcp_er
     if (family == NULL) {
         return unknown_family(&text, model_type, err);
     }
-    lcp_hf hf = {.object = &text, .model_type = model_type, .out = out, .err = err};
+    lcp_hf hf = {.root = root, .object = &text, .model_type = model_type, .out = out, .err = err};
     lcp_hf_mark(&hf, "model_type");
     family->read(&hf);
     refuse_unknown_keys(&hf);

@@ -11,7 +11,8 @@
 #define LCP_HF_MAX_KEYS 256
 
 typedef struct lcp_hf {
-    const lcp_json_cursor *object; /* the object that describes the text model */
+    const lcp_json_cursor *root;   /* the document */
+    const lcp_json_cursor *object; /* the object that describes the text model: the document or its text_config */
     const char *model_type;
     lcp_model *out;
     int32_t used_count;
@@ -35,15 +36,28 @@ bool lcp_hf_has(lcp_hf *hf, const char *key); /* present and not null; does not 
 void lcp_hf_mark(lcp_hf *hf, const char *key);
 void lcp_hf_fail(lcp_hf *hf, const char *key, const char *text);
 
-#define LCP_HF_DIMENSION_MAX 16777216 /* widths, vocabulary; far above any model */
+#define LCP_HF_DIMENSION_MAX 16777216 /* widths, vocabulary, learned positions; far above any model */
+#define LCP_HF_POSITIONS_MAX (INT64_C(1) << 40)
 
 /* Widths most families share, read from the usual keys. */
 typedef struct lcp_hf_base {
     int64_t hidden, layers, heads, kv_heads, head_dim, ffn_size;
 } lcp_hf_base;
-/* hidden_size, num_hidden_layers, num_attention_heads, num_key_value_heads (absent: heads), head_dim (absent:
- * hidden / heads), intermediate_size, vocab_size, max_position_embeddings, tie_word_embeddings (absent: tied). */
-lcp_hf_base lcp_hf_read_base(lcp_hf *hf, bool tied);
+/* What published files of a family leave out because its class presets it; 0: the key must be there. */
+typedef struct lcp_hf_presets {
+    int64_t heads, vocab, positions;
+    int64_t kv_heads; /* LCP_HF_LIKE_HEADS: as many as heads */
+    int64_t head_dim; /* 0: hidden / heads */
+    bool tied;
+} lcp_hf_presets;
+#define LCP_HF_LIKE_HEADS (-1)
+/* hidden_size, num_hidden_layers, num_attention_heads, num_key_value_heads, head_dim, intermediate_size (absent: 0),
+ * vocab_size, max_position_embeddings, tie_word_embeddings. */
+lcp_hf_base lcp_hf_read_base(lcp_hf *hf, lcp_hf_presets presets);
+/* Fails if there was no intermediate_size. */
+void lcp_hf_need_ffn(lcp_hf *hf, const lcp_hf_base *base);
+/* tie_word_embeddings of the text model or, where that is silent, of the document. */
+bool lcp_hf_tied(lcp_hf *hf, bool preset);
 
 /* Grouped-query attention; bias widths in elements. */
 lcp_attention lcp_hf_grouped(const lcp_hf_base *base);
@@ -60,8 +74,30 @@ void lcp_hf_set_mtp(lcp_hf *hf, int64_t count, const lcp_layer_class *class);
 /* All layers alike. */
 void lcp_hf_uniform(lcp_hf *hf, int64_t layers, const lcp_layer_class *class);
 
+/* A list with a word for each layer, such as layer_types; list.value is NULL if the file has none. */
+typedef struct lcp_hf_words {
+    lcp_json_cursor list;
+    const char *const *words; /* NULL-terminated: what it may hold */
+} lcp_hf_words;
+void lcp_hf_read_words(lcp_hf_words *out, lcp_hf *hf, const char *key, int64_t layers, const char *const *words);
+/* Position in words[] of the layer's word; `preset` if there is no list. */
+int32_t lcp_hf_word(lcp_hf *hf, const lcp_hf_words *list, int64_t layer, int32_t preset);
+/* layer_types of full_attention and sliding_attention. */
+enum { LCP_HF_GLOBAL, LCP_HF_LOCAL };
+extern const char *const lcp_hf_window_words[];
+
+/* out[layer] = its number is on the list; an absent list is empty. */
+void lcp_hf_read_layer_numbers(bool out[LCP_MAX_LAYERS], lcp_hf *hf, const char *key, int64_t layers);
+
+/* Mamba-2: gate, x, B, C and a step per head in; a convolution over x, B and C; out. The families differ in names. */
+typedef struct lcp_hf_mamba_keys {
+    const char *heads, *head_dim, *state_size, *groups, *conv_width, *conv_bias;
+} lcp_hf_mamba_keys;
+lcp_attention lcp_hf_mamba(lcp_hf *hf, const lcp_hf_mamba_keys *keys);
+
 lcp_status lcp_model_from_hf(lcp_model *out, const lcp_json_cursor *root, lcp_error *err);
-bool lcp_hf_harmless(const char *key);
+/* The key carries no cost, or not with this value. */
+bool lcp_hf_harmless(const char *key, const json_t *value);
 /* Index of a class equal to this one, appended if new; -1 when the table is full. */
 int32_t lcp_model_class_index(lcp_model *model, const lcp_layer_class *class);
 
@@ -70,5 +106,6 @@ extern const lcp_hf_family lcp_hf_gemma_families[];
 extern const lcp_hf_family lcp_hf_moe_families[];
 extern const lcp_hf_family lcp_hf_gpt_families[];
 extern const lcp_hf_family lcp_hf_hybrid_families[];
+extern const lcp_hf_family lcp_hf_mamba_families[];
 
 #endif

@@ -14,7 +14,6 @@ static const char *const harmless[] = {
     "transformers.js_config",
     "name_or_path",
     "is_decoder",
-    "is_encoder_decoder",
     "use_cache",
     "return_dict",
     "model_max_length",
@@ -24,6 +23,19 @@ static const char *const harmless[] = {
     "unsloth_version",
     "cache_implementation",
     "mamba_ssm_cache_dtype",
+    "id2label",
+    "label2id",
+    "num_labels",
+    "problem_type",
+    "finetuning_task",
+    "tokenizer_name",
+    "init_device",
+    "output_past",
+    "torchscript",
+    "use_bfloat16",
+    "tf_legacy_loss",
+    "attn_implementation",
+    "verbose",
     "use_mamba_kernels",
     /* token numbers, generation */
     "bos_token_id",
@@ -32,6 +44,30 @@ static const char *const harmless[] = {
     "unk_token_id",
     "sep_token_id",
     "decoder_start_token_id",
+    "cls_token_id",
+    "image_token_id",
+    "num_beams",
+    "num_beam_groups",
+    "num_return_sequences",
+    "repetition_penalty",
+    "length_penalty",
+    "diversity_penalty",
+    "max_length",
+    "min_length",
+    "no_repeat_ngram_size",
+    "encoder_no_repeat_ngram_size",
+    "top_k",
+    "typical_p",
+    "early_stopping",
+    "output_scores",
+    "return_dict_in_generate",
+    "remove_invalid_values",
+    "exponential_decay_length_penalty",
+    "suppress_tokens",
+    "begin_suppress_tokens",
+    "bad_words_ids",
+    "forced_bos_token_id",
+    "forced_eos_token_id",
     "prefix",
     "temperature",
     "top_p",
@@ -52,14 +88,13 @@ static const char *const harmless[] = {
     "attention_dropout",
     "hidden_dropout",
     "hidden_dropout_prob",
+    "attention_probs_dropout_prob",
     "dropout",
     "activation_dropout",
     "embd_pdrop",
     "resid_pdrop",
     "attn_pdrop",
-    "attn_pdrop",
     "emb_pdrop",
-    "embd_pdrop",
     "embedding_dropout",
     "classifier_dropout",
     "layerdrop",
@@ -75,7 +110,11 @@ static const char *const harmless[] = {
     "time_step_max",
     "time_step_min",
     "time_step_rank",
-    "mamba_dt_init_floor",
+    "embedding_fraction",
+    "embedding_multiplier",
+    "attention_multiplier",
+    "residual_multiplier",
+    "logits_scaling",
     /* activations: element-wise, same cost class */
     "hidden_act",
     "hidden_activation",
@@ -106,10 +145,14 @@ static const char *const harmless[] = {
     "attention_softmax_in_fp32",
     "apply_query_key_layer_scaling",
     "apply_residual_connection_post_layernorm",
+    "bias_dropout_fusion",
+    "interleaved_qkv",
+    "use_mrope",
+    "interpolate_factor",
+    "max_sequence_length",
     "post_layer_norm",
     "fp32_residual_connection",
     "rope_interleave",
-    "max_position_embeddings_original",
     /* routing: which experts, not how many */
     "n_group",
     "topk_group",
@@ -119,27 +162,68 @@ static const char *const harmless[] = {
     "routed_scaling_factor",
     "aux_loss_alpha",
     "seq_aux",
+    "router_z_loss_coef",
+    "z_loss_coefficient",
     "router_aux_loss_coef",
     "output_router_logits",
     "router_jitter_noise",
     "ep_size",
-    "expert_parallel",
-    "router_dtype",
-    "moe_router_topk_scaling_factor",
     /* storage of the released weights; training precision is chosen by the plan's options */
     "quantization_config",
     "compression_config",
-    /* kernels' own chunking */
+    /* kernels' own chunking; inner widths follow from heads and their width */
     "chunk_size",
+    "mamba_chunk_size",
     "expand",
+    "mamba_expand",
+    "init_method",
+    NULL,
 };
 
-bool lcp_hf_harmless(const char *key)
+/* Keys that carry no cost while they are off: null, false, 0, or empty. */
+static const char *const harmless_off[] = {
+    "is_encoder_decoder",
+    "tie_encoder_decoder",
+    "add_cross_attention",
+    "cross_attention_hidden_size",
+    "chunk_size_feed_forward",
+    "pruned_heads",
+    "output_attentions",
+    "output_hidden_states",
+    "use_bidirectional_attention",
+    "attention_bias",
+    "mlp_bias",
+    "use_bias",
+    "lm_head_bias",
+    "mamba_proj_bias",
+    "use_sliding_window",
+    "use_qk_norm",
+    "num_nextn_predict_layers",
+    "pre_seq_len",
+    "prefix_projection",
+    "quantization_bit",
+    NULL,
+};
+
+static bool listed(const char *const *keys, const char *key)
 {
-    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
-        if (strcmp(harmless[i], key) == 0) {
+    for (; *keys != NULL; keys++) {
+        if (strcmp(*keys, key) == 0) {
             return true;
         }
     }
     return false;
+}
+
+static bool off(const json_t *value)
+{
+    bool zero = json_is_number(value) && !(json_number_value(value) < 0) && !(json_number_value(value) > 0);
+    bool empty = (json_is_object(value) && json_object_size(value) == 0) ||
+                 (json_is_array(value) && json_array_size(value) == 0);
+    return json_is_null(value) || json_is_false(value) || zero || empty;
+}
+
+bool lcp_hf_harmless(const char *key, const json_t *value)
+{
+    return listed(harmless, key) || (listed(harmless_off, key) && off(value));
 }

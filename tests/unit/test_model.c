@@ -2,6 +2,7 @@
 
 #include "input/input.h"
 #include "input/json_reader.h"
+#include "input/model_hf.h"
 #include "lcp/model.h"
 
 #include <stdio.h>
@@ -213,6 +214,16 @@ static const struct {
     {OWN("{" GROUPED "},\"count\":2000}"), "layers[0].count", "2000"},
     {OWN("{" GROUPED "},\"ffn\":{\"kind\":\"moe\",\"size\":8,\"experts\":4,\"top_k\":5}}"), "layers[0].ffn.top_k", "5"},
     {OWN("{" GROUPED "},\"forward_seconds\":-1}"), "layers[0].forward_seconds", "-1"},
+    {OWN("{\"attention\":{\"kind\":\"linear\",\"heads\":4,\"kv_heads\":2,\"head_dim\":8,\"v_head_dim\":8,"
+         "\"output_gate\":true}}"),
+     "layers[0].attention.output_gate", "kind"},
+    {OWN("{" GROUPED "},\"ffn\":{\"kind\":\"gated\",\"size\":8,\"gated_experts\":false}}"),
+     "layers[0].ffn.gated_experts", "kind"},
+    {OWN("{" GROUPED "},\"ffn\":{\"kind\":\"moe\",\"size\":8,\"experts\":4,\"top_k\":2,\"shared_size\":8}}"),
+     "layers[0].ffn.shared_size", "shared_experts"},
+    {"{\"format\":\"lcplan.model/1\",\"hidden_size\":64,\"vocab_size\":9,\"learned_positions\":true,\"layers\":[]}",
+     "max_position_tokens", "missing"},
+    {OWN("{" GROUPED ",\"extra_parameters\":35184372088832},\"count\":1000}"), "", "parameters"},
     {OWN("{" GROUPED "},\"colour\":1}"), "layers[0].colour", "unknown"},
     {OWN(""), "layers", "0"},
 };
@@ -236,13 +247,35 @@ static void bad_models_are_refused(void **state)
     }
 }
 
+/* Every family has its row in docs/models.md. */
+static void families_are_documented(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    (void)state;
+    assert_int_equal(lcp_read_bytes(&text, &size, "../docs/models.md", NULL), LCP_OK);
+    char *grown = realloc(text, size + 1);
+    assert_non_null(grown);
+    text = grown;
+    text[size] = '\0';
+    for (size_t t = 0; lcp_hf_families[t] != NULL; t++) {
+        for (const lcp_hf_family *row = lcp_hf_families[t]; row->model_type != NULL; row++) {
+            char word[72];
+            snprintf(word, sizeof word, "`%s`", row->model_type);
+            if (strstr(text, word) == NULL) {
+                fail_msg("docs/models.md does not name %s", word);
+            }
+        }
+    }
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(totals_equal_the_facts),
-        cmocka_unit_test(round_trip_keeps_everything),
-        cmocka_unit_test(patterns_are_understood),
-        cmocka_unit_test(bad_models_are_refused),
+        cmocka_unit_test(totals_equal_the_facts),  cmocka_unit_test(round_trip_keeps_everything),
+        cmocka_unit_test(patterns_are_understood), cmocka_unit_test(bad_models_are_refused),
+        cmocka_unit_test(families_are_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
