@@ -1,6 +1,6 @@
-/* pp = 1: every chunk is alone in memory, so each is a knapsack: the cheapest layers to recompute that free its excess.
- * The fractional optimum bounds it; whole layers come from the best pair of policies (one layer class) or from the
- * repair by price. */
+/* pp = 1 and nothing sliced: every chunk is alone in memory, so each is a knapsack: the cheapest layers to recompute
+ * that free its excess. The fractional optimum bounds it; whole layers come from the best pair of policies (one layer
+ * class) or from the repair by price. */
 #include "partition/solve_internal.h"
 
 #include <math.h>
@@ -97,11 +97,10 @@ static int64_t chunk_excess(const lcp_fill *f, int32_t chunk)
     return (forward > backward ? forward : backward) - f->capacity_bytes;
 }
 
-/* In-flight sets of one chunk: true for every schedule of one stage that does not cut sequences. */
-static bool chunks_alone(const lcp_view *v)
+bool lcp_chunks_alone(const lcp_view *view)
 {
-    for (int32_t k = 0; k < v->chunks; k++) {
-        if (v->backward_at[k] != v->forward_at[k] + 1) {
+    for (int32_t k = 0; k < view->chunks; k++) {
+        if (view->stages > 1 || view->backward_at[k] != view->forward_at[k] + 1) {
             return false;
         }
     }
@@ -116,11 +115,10 @@ static lcp_status solve_pipeline(lcp_solve *solve, lcp_fill *f, int32_t pipeline
     if (status != LCP_OK) {
         return status;
     }
-    bool alone = chunks_alone(v);
     *bound = f->tail[0];
     for (int32_t k = 0; k < v->chunks; k++) {
         int64_t excess = chunk_excess(f, k);
-        double recompute = excess > 0 && alone ? fractional_seconds(v, k, (double)excess) : 0;
+        double recompute = excess > 0 ? fractional_seconds(v, k, (double)excess) : 0;
         if (!isfinite(recompute)) {
             int64_t leanest = (int64_t)ceil(lcp_stage_least_bytes(v, 0, 0, v->layers)) - f->capacity_bytes;
             solve->out->missing_bytes = leanest > solve->out->missing_bytes ? leanest : solve->out->missing_bytes;
@@ -131,7 +129,7 @@ static lcp_status solve_pipeline(lcp_solve *solve, lcp_fill *f, int32_t pipeline
     if (!*fits) {
         return LCP_OK;
     }
-    for (int32_t k = 0; alone && v->classes == 1 && k < v->chunks; k++) {
+    for (int32_t k = 0; v->classes == 1 && k < v->chunks; k++) {
         int64_t excess = chunk_excess(f, k);
         if (excess > 0) {
             choose_pair(f, k, excess);

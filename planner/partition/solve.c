@@ -160,8 +160,7 @@ static lcp_status polish_pipeline(lcp_solve *solve, lcp_fill *f, int32_t pipelin
     return status;
 }
 
-/* All pipelines under one split. polish: spend programs and local search on those that are too slow. */
-static lcp_status try_split(lcp_solve *solve, const int32_t *stage_layers, const double *wanted, bool polish)
+lcp_status lcp_solve_try_split(lcp_solve *solve, const int32_t *stage_layers, const double *wanted, bool polish)
 {
     int32_t pipelines = solve->input->pipeline_count;
     lcp_fill *fills = calloc((size_t)pipelines, sizeof *fills);
@@ -183,49 +182,6 @@ static lcp_status try_split(lcp_solve *solve, const int32_t *stage_layers, const
         lcp_fill_dispose(&fills[d]);
     }
     free(fills);
-    return status;
-}
-
-/* How much more memory per device would do: the equal split at its leanest. */
-static int64_t missing_bytes(const lcp_view *v, int32_t *stage_layers)
-{
-    double most = 0;
-    int32_t first = 0;
-    lcp_equal_split(stage_layers, v->stages, v->layers);
-    for (int32_t s = 0; s < v->stages; s++) {
-        most = fmax(most, lcp_stage_least_bytes(v, s, first, first + stage_layers[s]));
-        first += stage_layers[s];
-    }
-    double missing = ceil(most) - (double)v->cost->capacity_bytes;
-    return missing > 1 ? (int64_t)missing : 1;
-}
-
-static void note_missing_bytes(lcp_solve *solve, int32_t *stage_layers)
-{
-    solve->out->infeasible = true;
-    solve->out->missing_bytes = missing_bytes(&solve->views[solve->master_pipeline], stage_layers);
-}
-
-/* The split whose worst stage needs least memory with everything at its leanest; sets infeasible if that is too much.
- * The windows of the bounds are looked at first: they are cheap, and what they rule out is ruled out. */
-static lcp_status try_leanest_split(lcp_solve *solve, int32_t *stage_layers)
-{
-    const lcp_view *v = &solve->views[solve->master_pipeline];
-    const lcp_stage_bounds *bounds = &solve->bounds[solve->master_pipeline];
-    const lcp_stage_price prices[] = {lcp_stage_bytes_bound, lcp_stage_least_bytes};
-    const void *const contexts[] = {bounds, v};
-    lcp_status status = LCP_OK;
-    for (int32_t i = 0; status == LCP_OK && i < 2 && !solve->out->found; i++) {
-        double least = 0;
-        status = lcp_split_minmax(&least, stage_layers, v, prices[i], contexts[i], solve->err);
-        if (status == LCP_OK && least > (double)v->cost->capacity_bytes) {
-            note_missing_bytes(solve, stage_layers);
-            return LCP_OK;
-        }
-        if (status == LCP_OK) {
-            status = try_split(solve, stage_layers, NULL, false);
-        }
-    }
     return status;
 }
 
@@ -253,7 +209,7 @@ static lcp_status solve_master(lcp_solve *solve, int32_t *stage_layers)
         }
         lcp_master_round_split(&master, stage_layers);
         lcp_master_wanted(&master, stage_layers, wanted);
-        status = try_split(solve, stage_layers, wanted, integer == 1);
+        status = lcp_solve_try_split(solve, stage_layers, wanted, integer == 1);
     }
     solve->out->lp_solves += master.lp_solves;
     solve->out->mip_nodes += master.mip_nodes;
@@ -280,7 +236,7 @@ static lcp_status shift_layers(lcp_solve *solve, int32_t *stage_layers, int32_t 
                     continue;
                 }
                 double before = solve->out->iteration_seconds;
-                status = try_split(solve, stage_layers, NULL, false);
+                status = lcp_solve_try_split(solve, stage_layers, NULL, false);
                 used++;
                 progress = progress || solve->out->iteration_seconds < before;
             }
@@ -312,9 +268,9 @@ static lcp_status bound_stages(lcp_solve *solve, int32_t *stage_layers)
 
 static lcp_status solve_free_split(lcp_solve *solve, int32_t *stage_layers)
 {
-    lcp_status status = try_split(solve, stage_layers, NULL, false);
+    lcp_status status = lcp_solve_try_split(solve, stage_layers, NULL, false);
     if (status == LCP_OK && !solve->out->found) {
-        status = try_leanest_split(solve, stage_layers);
+        status = lcp_solve_leanest_split(solve, stage_layers);
     }
     if (status != LCP_OK || solve->out->infeasible || proven(solve)) {
         return status;
@@ -328,7 +284,19 @@ static lcp_status solve_free_split(lcp_solve *solve, int32_t *stage_layers)
     }
     if (status == LCP_OK && worth_it && !proven(solve)) {
         memcpy(stage_layers, solve->out->stage_layers, (size_t)solve->out->stage_count * sizeof *stage_layers);
-        status = try_split(solve, stage_layers, NULL, true);
+        status = lcp_solve_try_split(solve, stage_layers, NULL, true);
+    }
+    return status;
+}
+
+/* The only split in scope: what does not fit there does not fit. */
+static lcp_status solve_equal_split(lcp_solve *solve, int32_t *stage_layers)
+{
+    lcp_equal_split(stage_layers, solve->views[0].stages, solve->views[0].layers);
+    lcp_status status = solve->input->uniform_recompute ? lcp_solve_uniform(solve, stage_layers)
+                                                        : lcp_solve_try_split(solve, stage_layers, NULL, true);
+    if (status == LCP_OK && !solve->out->found) {
+        lcp_solve_note_missing(solve, stage_layers);
     }
     return status;
 }
@@ -343,18 +311,16 @@ static lcp_status solve_stages(lcp_solve *solve)
         status = bound_stages(solve, stage_layers);
     }
     if (status == LCP_OK && !isfinite(solve->out->lower_bound_seconds)) {
-        note_missing_bytes(solve, stage_layers); /* some window cannot fit, whatever the split */
+        lcp_solve_note_missing(solve, stage_layers); /* some window cannot fit, whatever the split */
         goto out;
     }
     if (status != LCP_OK || solve->out->lower_bound_seconds >= solve->input->cutoff_seconds) {
         goto out;
     }
-    if (solve->input->equal_layers || solve->input->uniform_recompute) {
-        if (solve->input->equal_layers) {
-            lcp_equal_split(stage_layers, v->stages, v->layers);
-        }
-        status = solve->input->uniform_recompute ? lcp_solve_uniform(solve, stage_layers)
-                                                 : try_split(solve, stage_layers, NULL, true);
+    if (solve->input->equal_layers) {
+        status = solve_equal_split(solve, stage_layers);
+    } else if (solve->input->uniform_recompute) {
+        status = lcp_solve_uniform_splits(solve, stage_layers);
     } else {
         status = solve_free_split(solve, stage_layers);
     }
@@ -372,11 +338,13 @@ static lcp_status build_views(lcp_solve *solve)
         return lcp_fail(solve->err, LCP_NOMEM, "", "cannot hold %d pipelines", pipelines);
     }
     lcp_status status = LCP_OK;
+    solve->alone = true;
     for (int32_t d = 0; status == LCP_OK && d < pipelines; d++) {
         status = lcp_view_build(&solve->views[d], solve->input, d, solve->err);
-        if (status == LCP_OK && solve->views[d].stages > 1) {
-            status = lcp_stage_bounds_build(&solve->bounds[d], &solve->views[d], solve->err);
-        }
+        solve->alone = solve->alone && status == LCP_OK && lcp_chunks_alone(&solve->views[d]);
+    }
+    for (int32_t d = 0; status == LCP_OK && !solve->alone && d < pipelines; d++) {
+        status = lcp_stage_bounds_build(&solve->bounds[d], &solve->views[d], solve->err);
     }
     return status;
 }
@@ -411,7 +379,7 @@ lcp_status lcp_partition_bound(double *bound_seconds, int64_t *missing, const lc
         status = lcp_split_minmax(bound_seconds, NULL, &view, lcp_stage_seconds_bound, &bounds, err);
     }
     if (status == LCP_OK && !isfinite(*bound_seconds)) {
-        *missing = missing_bytes(&view, stage_layers);
+        *missing = lcp_missing_bytes(&view, stage_layers);
     }
     free(stage_layers);
     lcp_stage_bounds_dispose(&bounds);
@@ -424,13 +392,14 @@ lcp_status lcp_partition_solve(lcp_partition *out, const lcp_partition_input *in
     *out = (lcp_partition){0};
     lcp_solve solve = {.input = input, .out = out, .err = err};
     lcp_status status = build_views(&solve);
-    if (status == LCP_OK && solve.views[0].stages == 1 && !input->uniform_recompute) {
+    if (status == LCP_OK && solve.alone && !input->uniform_recompute) {
         status = lcp_solve_single_stage(&solve);
-    } else if (status == LCP_OK && solve.views[0].stages == 1) {
+    } else if (status == LCP_OK && solve.alone) {
         status = lcp_solve_single_stage(&solve); /* its bound holds for uniform choices too */
         if (status == LCP_OK && out->found) {
+            int32_t all = solve.views[0].layers;
             out->found = false;
-            status = lcp_solve_uniform(&solve, &solve.views[0].layers);
+            status = solve_equal_split(&solve, &all);
         }
     } else if (status == LCP_OK) {
         status = solve_stages(&solve);

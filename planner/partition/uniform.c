@@ -90,3 +90,18 @@ lcp_status lcp_solve_uniform(lcp_solve *solve, const int32_t *stage_layers)
     free(fills);
     return status;
 }
+
+lcp_status lcp_solve_uniform_splits(lcp_solve *solve, int32_t *stage_layers)
+{
+    double least = 0;
+    lcp_status status = lcp_solve_uniform(solve, stage_layers);
+    if (status == LCP_OK) {
+        lcp_equal_split(stage_layers, solve->views[0].stages, solve->views[0].layers);
+        status = lcp_solve_uniform(solve, stage_layers);
+    }
+    if (status == LCP_OK && !solve->out->found) {
+        status = lcp_split_minmax(&least, stage_layers, &solve->views[0], lcp_least_bytes_of_all, solve, solve->err);
+        status = status == LCP_OK ? lcp_solve_uniform(solve, stage_layers) : status;
+    }
+    return status;
+}
