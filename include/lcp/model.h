@@ -30,30 +30,30 @@ typedef enum lcp_ffn_kind {
 /* Fields that a kind does not use are 0. Ranges: every count in [1, 2^31), window 0 = sees everything. */
 typedef struct lcp_attention {
     lcp_attention_kind kind;
-    int64_t heads;         /* query heads; state_space: heads; linear: value heads */
-    int64_t kv_heads;      /* grouped: key/value heads; linear: key heads; latent: equals heads */
-    int64_t head_dim;      /* grouped: width of q, k; state_space: head width; linear: key head width */
-    int64_t v_head_dim;    /* width of v: grouped equals head_dim; latent and linear: own */
-    int64_t window_tokens; /* sliding window: a query sees at most this many tokens, itself included; 0 = all */
-    int64_t q_rank;        /* latent: rank of the query down-projection, 0 = queries projected directly */
-    int64_t kv_rank;       /* latent: rank of the key/value down-projection */
-    int64_t nope_head_dim; /* latent: q/k width without position */
-    int64_t rope_head_dim; /* latent: q/k width with position, shared by the heads in k */
-    int64_t state_size;    /* state_space: state per head channel */
-    int64_t groups;        /* state_space: groups of B and C */
-    int64_t conv_width;    /* state_space, linear: taps of the short convolution */
-    bool output_gate;      /* grouped: a gate of the width of q multiplies the output (q projection doubled) */
+    int64_t heads;            /* query heads; state_space: heads; linear: value heads */
+    int64_t kv_heads;         /* grouped: key/value heads; linear: key heads; latent: equals heads */
+    int64_t head_dim;         /* grouped: width of q, k; state_space: head width; linear: key head width */
+    int64_t v_head_dim;       /* width of v: grouped equals head_dim; latent and linear: own */
+    int64_t window_tokens;    /* sliding window: a query sees at most this many tokens, itself included; 0 = all */
+    int64_t q_rank;           /* latent: rank of the query down-projection, 0 = queries projected directly */
+    int64_t kv_rank;          /* latent: rank of the key/value down-projection */
+    int64_t nope_head_dim;    /* latent: q/k width without position */
+    int64_t rope_head_dim;    /* latent: q/k width with position, shared by the heads in k */
+    int64_t state_size;       /* state_space: state per head channel */
+    int64_t groups;           /* state_space: groups of B and C */
+    int64_t conv_width;       /* state_space, linear: taps of the short convolution */
+    bool output_gate;         /* grouped: a gate of the width of q multiplies the output (q projection doubled) */
     int64_t extra_parameters; /* biases, q/k norms, sinks, convolutions, decays */
 } lcp_attention;
 
 typedef struct lcp_ffn {
     lcp_ffn_kind kind;
-    int64_t size;           /* intermediate width (of one expert for moe) */
-    bool gated_experts;     /* moe: experts of three matrices (true) or two */
-    int64_t experts;        /* moe: routed experts */
-    int64_t top_k;          /* moe: experts per token */
-    int64_t shared_experts; /* moe: always-on experts; 0 = none */
-    int64_t shared_size;    /* moe: width of one shared expert */
+    int64_t size;                    /* intermediate width (of one expert for moe) */
+    bool gated_experts;              /* moe: experts of three matrices (true) or two */
+    int64_t experts;                 /* moe: routed experts */
+    int64_t top_k;                   /* moe: experts per token */
+    int64_t shared_experts;          /* moe: always-on experts; 0 = none */
+    int64_t shared_size;             /* moe: width of one shared expert */
     int64_t extra_parameters;        /* biases, router correction, shared-expert gate; sits outside the experts */
     int64_t expert_extra_parameters; /* per routed expert (biases) */
 } lcp_ffn;
@@ -88,29 +88,29 @@ typedef struct lcp_model {
     bool learned_positions;         /* sequences longer than max_position_tokens are illegal */
     bool attention_needs_all_keys;  /* sinks: ring context parallel is not possible */
     int32_t class_count;
-    lcp_layer_class *classes;       /* [class_count] */
+    lcp_layer_class *classes; /* [class_count] */
     int32_t layer_count;
-    int32_t *layer_class;           /* [layer_count], index into classes */
-    int32_t mtp_count;              /* multi-token-prediction modules after the last layer; outside every total */
-    int32_t mtp_class;              /* layer class of such a module; -1 if mtp_count is 0 */
+    int32_t *layer_class; /* [layer_count], index into classes */
+    int32_t mtp_count;    /* multi-token-prediction modules after the last layer; outside every total */
+    int32_t mtp_class;    /* layer class of such a module; -1 if mtp_count is 0 */
 } lcp_model;
 
 void lcp_model_dispose(lcp_model *model);
 
 /* Parameters by part. Sizes are counts of scalars. */
 typedef struct lcp_parameter_count {
-    int64_t embedding;      /* token table */
+    int64_t embedding; /* token table */
     int64_t positions;
-    int64_t attention;      /* mixers of all kinds, extras included */
+    int64_t attention; /* mixers of all kinds, extras included */
     int64_t dense_ffn;
-    int64_t router;         /* with shared-expert gates and corrections */
+    int64_t router; /* with shared-expert gates and corrections */
     int64_t shared_experts;
     int64_t routed_experts;
-    int64_t norms;          /* layer norms and final extras */
-    int64_t head;           /* 0 when tied */
+    int64_t norms; /* layer norms and final extras */
+    int64_t head;  /* 0 when tied */
     int64_t total;
-    int64_t active;         /* touched by one token: routed experts at top_k/experts; the token table counted in full */
-    int64_t mtp;            /* all mtp modules: layer + 2h x h projection + 3 norms; not in total */
+    int64_t active; /* touched by one token: routed experts at top_k/experts; the token table counted in full */
+    int64_t mtp;    /* all mtp modules: layer + 2h x h projection + 3 norms; not in total */
 } lcp_parameter_count;
 
 /* Matrix and extra parameters of one layer of a class. routed_experts is for all experts. Pure. */

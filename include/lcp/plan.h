@@ -61,7 +61,7 @@ typedef struct lcp_certificate {
     double lower_bound_seconds; /* no plan in scope is faster */
     double gap_ratio;           /* (iteration - bound) / iteration */
     char scope[1024];
-    char stopped_by[32];        /* "gap", "exhausted", "nodes", "interrupted", "time" */
+    char stopped_by[32]; /* "gap", "exhausted", "nodes", "interrupted", "time" */
     int64_t considered, bounded, solved;
     int32_t rejected_count;
     lcp_reason_count rejected[LCP_MAX_REASONS]; /* sorted by reason */
@@ -81,9 +81,9 @@ typedef struct lcp_plan {
     int32_t stage_count;
     lcp_stage *stages;
     int32_t chunk_count;
-    lcp_plan_chunk *chunks;   /* ordered by dp, then forward order */
-    lcp_segment *segments;    /* owns every chunk's segments */
-    lcp_schedule *pipelines;  /* [layout.dp]; op.chunk is the GLOBAL chunk number here */
+    lcp_plan_chunk *chunks;  /* ordered by dp, then forward order */
+    lcp_segment *segments;   /* owns every chunk's segments */
+    lcp_schedule *pipelines; /* [layout.dp]; op.chunk is the GLOBAL chunk number here */
     lcp_prediction predicted;
     lcp_certificate certificate;
     int32_t alternative_count;

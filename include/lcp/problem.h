@@ -21,8 +21,8 @@ typedef enum lcp_recompute_mode {
 
 typedef struct lcp_options {
     lcp_degree dp, pp, vpp, tp, ulysses, ring, ep;
-    int32_t zero_stage;        /* 0..3, or -1 = auto */
-    char schedule[32];         /* a name, or "auto" */
+    int32_t zero_stage; /* 0..3, or -1 = auto */
+    char schedule[32];  /* a name, or "auto" */
     lcp_recompute_mode recompute;
     bool slicing;              /* false: no sequence is cut (default true) */
     bool uniform_recompute;    /* one recompute setting for all stages and chunks (default false) */

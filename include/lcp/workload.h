@@ -2,8 +2,8 @@
 #ifndef LCP_WORKLOAD_H
 #define LCP_WORKLOAD_H
 
-#include "lcp/status.h"
 #include "lcp/model.h"
+#include "lcp/status.h"
 
 typedef enum lcp_above_max { LCP_ABOVE_MAX_TRUNCATE, LCP_ABOVE_MAX_DROP, LCP_ABOVE_MAX_ERROR } lcp_above_max;
 
