@@ -261,6 +261,75 @@ static void memory_of_slices(void **state)
     lcp_schedule_dispose(&p.schedule);
 }
 
+static int32_t position(const lcp_schedule *schedule, int32_t rank, lcp_op_kind kind, int32_t chunk)
+{
+    for (int32_t i = 0; i < schedule->op_count[rank]; i++) {
+        if (schedule->ops[rank][i].kind == kind && schedule->ops[rank][i].chunk == chunk) {
+            return i;
+        }
+    }
+    fail_msg("chunk %d has no %s on rank %d", chunk, lcp_op_names[kind], rank);
+    return -1;
+}
+
+/* Bytes live while op `at` runs, chunk by chunk from the lifetimes alone. */
+static int64_t bytes_during(const pipeline *p, const lcp_memory_input *input, int32_t rank, int32_t at)
+{
+    int64_t bytes = input->static_bytes[rank];
+    for (int32_t k = 0; k < p->chunks; k++) {
+        int32_t last = k;
+        while (p->links[last].next_slice >= 0) {
+            last = p->links[last].next_slice;
+        }
+        size_t cell = (size_t)(rank * p->chunks + k);
+        int32_t end = position(&p->schedule, rank, LCP_OP_BACKWARD, k);
+        if (position(&p->schedule, rank, LCP_OP_FORWARD, k) <= at && at <= end) {
+            bytes += input->kept_bytes[cell];
+        }
+        if (position(&p->schedule, rank, LCP_OP_BACKWARD, last) <= at && at <= end) {
+            bytes += input->kv_grad_bytes[cell];
+        }
+    }
+    return bytes + input->working_bytes[rank * p->chunks + p->schedule.ops[rank][at].chunk];
+}
+
+/* Every peak, and the op it is claimed for, on random mixes of sequences. */
+static void memory_equals_lifetimes(void **state)
+{
+    (void)state;
+    uint64_t random = 77;
+    static int64_t bytes[3][MAX_STAGES * MAX_CHUNKS];
+    for (int32_t trial = 0; trial < 100; trial++) {
+        pipeline p;
+        int32_t slices[5];
+        int32_t sequences = pick(&random, 1, 5);
+        for (int32_t i = 0; i < sequences; i++) {
+            slices[i] = pick(&random, 1, 5);
+        }
+        build(&p, "elastic-1f1b", pick(&random, 1, 4), slices, sequences);
+        for (int32_t i = 0; i < p.ranks * p.chunks; i++) {
+            bytes[0][i] = pick(&random, 0, 1000);
+            bytes[1][i] = p.links[i % p.chunks].next_slice >= 0 ? pick(&random, 0, 1000) : 0;
+            bytes[2][i] = pick(&random, 0, 3000);
+        }
+        const int64_t resident[MAX_STAGES] = {5, 500, 0, 50};
+        lcp_memory_input input = {bytes[0], bytes[1], bytes[2], resident};
+        lcp_memory_peak peaks[MAX_STAGES];
+        assert_int_equal(lcp_memory_replay(peaks, &p.schedule, p.links, &input, NULL), LCP_OK);
+        for (int32_t r = 0; r < p.ranks; r++) {
+            int64_t most = 0;
+            for (int32_t i = 0; i < p.schedule.op_count[r]; i++) {
+                int64_t during = bytes_during(&p, &input, r, i);
+                most = during > most ? during : most;
+            }
+            assert_int_equal(peaks[r].peak_bytes, most);
+            assert_int_equal(bytes_during(&p, &input, r, (int32_t)peaks[r].peak_op), most);
+            assert_int_equal(peaks[r].kept_bytes + peaks[r].kv_grad_bytes + peaks[r].working_bytes + resident[r], most);
+        }
+        lcp_schedule_dispose(&p.schedule);
+    }
+}
+
 static void links_need_whole_chains(void **state)
 {
     (void)state;
@@ -295,6 +364,7 @@ int main(void)
         cmocka_unit_test(deadlock_is_printed_as_a_cycle),
         cmocka_unit_test(sliced_batches_need_the_elastic_order),
         cmocka_unit_test(memory_of_slices),
+        cmocka_unit_test(memory_equals_lifetimes),
         cmocka_unit_test(links_need_whole_chains),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
