@@ -12,6 +12,7 @@ const lcp_verify_rule lcp_verify_rules[] = {
     {"schedule", "every pass is there once, on the right rank, in an order that does not deadlock",
      lcp_verify_schedule},
     {"recompute", "recompute counts are within each stage's layers", lcp_verify_recompute},
+    {"options", "degrees, cuts, layers and recompute are what the options allow", lcp_verify_options},
     {"prediction", "memory fits, and memory and times are what the cost model says", lcp_verify_prediction},
     {"certificate", "the bound does not exceed the time, and the gap follows", lcp_verify_certificate},
 };

@@ -7,7 +7,7 @@
 
 /* LCP_OK, or LCP_FALSE with the first broken rule; err->where is the JSON path inside the plan. Rules in order: inputs,
  * degrees and legality, ranks, stages, segments (coverage, alignment, order), chunks (one continuation, token limits),
- * schedule (coverage, order, deadlock), recompute, memory, times, certificate. */
+ * schedule (coverage, order, deadlock), recompute, options, memory, times, certificate. */
 lcp_status lcp_verify(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
 
 typedef struct lcp_verify_rule {

@@ -82,6 +82,9 @@ lcp_status lcp_verify_degrees(const lcp_plan *plan, const lcp_problem *problem, 
     if (l->pp > model->layer_count || l->vpp != 1) {
         return lcp_broken(err, "more stages than layers, or virtual stages", "$.parallelism.pp");
     }
+    if (l->sequence_parallel != (l->tp > 1)) {
+        return lcp_broken(err, "sequence parallelism goes with tensor parallelism", "$.parallelism.sequence_parallel");
+    }
     if (l->zero_stage == 2 && l->pp > 1) {
         return lcp_broken(err, "ZeRO 2 needs pp = 1", "$.parallelism.zero_stage");
     }

@@ -13,6 +13,7 @@ lcp_status lcp_verify_stages(const lcp_plan *plan, const lcp_problem *problem, l
 lcp_status lcp_verify_segments(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
 lcp_status lcp_verify_schedule(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
 lcp_status lcp_verify_recompute(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
+lcp_status lcp_verify_options(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
 lcp_status lcp_verify_prediction(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
 lcp_status lcp_verify_certificate(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
 

@@ -134,6 +134,53 @@ static void no_layer(plan_fixture *f)
     entry(f, 0)->layers = 0;
 }
 
+static void other_degree(plan_fixture *f)
+{
+    f->problem.options.pp = (lcp_degree){.count = 2, .values = {1, 4}};
+}
+static void other_zero_stage(plan_fixture *f)
+{
+    f->problem.options.zero_stage = 3;
+}
+static void other_schedule(plan_fixture *f)
+{
+    snprintf(f->problem.options.schedule, sizeof f->problem.options.schedule, "1f1b");
+}
+static void cut_against_option(plan_fixture *f)
+{
+    f->problem.options.slicing = false;
+}
+static void slice_too_short(plan_fixture *f)
+{
+    f->problem.options.min_slice_tokens = 2561;
+}
+static void recompute_against_option(plan_fixture *f)
+{
+    f->problem.options.recompute = LCP_RECOMPUTE_MODE_NONE;
+}
+static void full_is_not_selective(plan_fixture *f)
+{
+    f->problem.options.recompute = LCP_RECOMPUTE_MODE_SELECTIVE;
+}
+static void not_all_full(plan_fixture *f)
+{
+    f->problem.options.recompute = LCP_RECOMPUTE_MODE_FULL;
+    f->plan.chunks[0].recompute_count = 1;
+}
+static void unequal_stages(plan_fixture *f)
+{
+    f->problem.options.equal_layers = true;
+}
+static void two_policies(plan_fixture *f)
+{
+    f->problem.options.uniform_recompute = true;
+}
+static void one_stage_only(plan_fixture *f)
+{
+    f->problem.options.uniform_recompute = true;
+    f->plan.chunks[0].recompute_count = 1;
+}
+
 static void small_device(plan_fixture *f)
 {
     f->problem.cluster.groups[0].device.memory_bytes = 1000000000;
@@ -197,6 +244,17 @@ static const damage damages[] = {
     {"recompute", "$.chunks[0].recompute[0]", unknown_class},
     {"recompute", "$.chunks[0].recompute[0]", keeps_all},
     {"recompute", "$.chunks[0].recompute[0]", no_layer},
+    {"options", "$.parallelism.pp", other_degree},
+    {"options", "$.parallelism.zero_stage", other_zero_stage},
+    {"options", "$.schedule.name", other_schedule},
+    {"options", "$.chunks[0].segments[0]", cut_against_option},
+    {"options", "$.chunks[0].segments[0]", slice_too_short},
+    {"options", "$.chunks[0].recompute[0]", recompute_against_option},
+    {"options", "$.chunks[0].recompute[0]", full_is_not_selective},
+    {"options", "$.chunks[0].recompute", not_all_full},
+    {"options", "$.stages", unequal_stages},
+    {"options", "$.chunks[0].recompute[1]", two_policies},
+    {"options", "$.chunks[0].recompute", one_stage_only},
     {"prediction", "$.predicted.stages[0].peak_memory_bytes", small_device},
     {"prediction", "$.predicted.stages[0].peak_memory_bytes", one_byte_less},
     {"prediction", "$.predicted.stages[1].memory_bytes", byte_in_another_term},

@@ -61,6 +61,11 @@ static void make_ring(plan_fixture *f)
 {
     f->plan.layout.tp = 1;
     f->plan.layout.ring = 2;
+    f->plan.layout.sequence_parallel = false;
+}
+static void sequences_not_parallel(plan_fixture *f)
+{
+    f->plan.layout.sequence_parallel = false;
 }
 static void ring_with_sinks(plan_fixture *f)
 {
@@ -80,6 +85,7 @@ static void odd_heads_of_ulysses(plan_fixture *f)
 {
     odd_heads(f);
     f->plan.layout.tp = 1;
+    f->plan.layout.sequence_parallel = false;
     f->plan.layout.ulysses = 2;
 }
 static void odd_kv_heads(plan_fixture *f)
@@ -209,6 +215,7 @@ static const damage damages[] = {
     {"degrees", "$.parallelism.pp", deep_pipeline},
     {"degrees", "$.parallelism.pp", virtual_stages},
     {"degrees", "$.parallelism.zero_stage", zero_two},
+    {"degrees", "$.parallelism.sequence_parallel", sequences_not_parallel},
     {"degrees", "$.parallelism.ring", ring_with_sinks},
     {"degrees", "$.parallelism.ring", ring_over_windows},
     {"degrees", "$.parallelism.tp", odd_heads},
