@@ -12,7 +12,7 @@ void lcp_candidates_dispose(lcp_candidates *candidates)
     *candidates = (lcp_candidates){0};
 }
 
-/* The whole enumeration: what every helper needs. */
+/* The whole enumeration: what every step needs. */
 typedef struct enumeration {
     lcp_candidates *out;
     const lcp_problem *problem;
