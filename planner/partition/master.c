@@ -222,14 +222,25 @@ static void read_solution(lcp_master *m, const double *values)
     }
 }
 
+/* Nodes that the iterations left allow, if each costs a tenth of a relaxation so far. */
+static int64_t affordable_nodes(const lcp_master *m, const lcp_master_limits *limits, int64_t left)
+{
+    int64_t each = m->iterations / (10 * (m->lp_solves > 0 ? m->lp_solves : 1)) + 1;
+    bool fewer = limits->max_iterations > 0 && (limits->max_nodes == 0 || left / each < limits->max_nodes);
+    return fewer ? left / each + 1 : limits->max_nodes;
+}
+
 static lcp_status solve_once(lcp_lp_solution *out, lcp_master *m, const lcp_master_limits *limits, lcp_error *err)
 {
-    lcp_lp_limits lp_limits = {
-        .integer = limits->integer, .gap_ratio = limits->gap_ratio, .max_nodes = limits->max_nodes};
-    m->lp_solves++;
+    int64_t left = limits->max_iterations - m->iterations;
+    lcp_lp_limits lp_limits = {.integer = limits->integer, .gap_ratio = limits->gap_ratio};
+    lp_limits.max_iterations = limits->max_iterations > 0 ? (left > 0 ? left : 1) : 0;
+    lp_limits.max_nodes = affordable_nodes(m, limits, left > 0 ? left : 0);
     lcp_status status = limits->integer ? lcp_lp_solve(out, m->lp, &lp_limits, err)
                                         : lcp_lp_session_solve(out, m->session, &lp_limits, err);
+    m->lp_solves++;
     m->mip_nodes += out->nodes;
+    m->iterations += out->iterations;
     return status;
 }
 
@@ -250,6 +261,7 @@ lcp_status lcp_master_solve(lcp_master_outcome *outcome, lcp_master *master, con
         bool solved = solution.outcome == LCP_LP_OPTIMAL || solution.outcome == LCP_LP_FEASIBLE;
         if (solved) {
             read_solution(master, solution.values);
+            master->solved = true;
             status = lcp_master_separate(master, solution.objective, &added, &longest, err);
         }
         lcp_lp_outcome answer = solution.outcome;

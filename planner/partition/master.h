@@ -27,7 +27,9 @@ typedef struct lcp_master {
     double *n_value, *r_value; /* solution, the same layouts */
     double *y_value;
     double bound_seconds; /* best so far */
+    bool solved;          /* the values above are those of some solution */
     int64_t lp_solves, mip_nodes, rounds;
+    int64_t iterations; /* of the simplex, all rounds together */
 } lcp_master;
 
 /* fixed_stage_layers NULL: the split is free. */
@@ -57,6 +59,7 @@ typedef struct lcp_master_limits {
     double cutoff_seconds; /* stop once the bound reaches it */
     double gap_ratio;      /* stop once the longest path at the solution is within this of the bound */
     int64_t max_rounds, max_nodes;
+    int64_t max_iterations; /* of the simplex over all rounds of the master's life; 0 = no limit */
 } lcp_master_limits;
 
 typedef enum lcp_master_outcome {

@@ -8,6 +8,7 @@
 
 #define DEFAULT_ROUNDS 60
 #define DEFAULT_NODES 400
+#define MASTER_ITERATIONS 4000 /* of the simplex on one master: bounds its time where GLPK is slow or stalls */
 #define IMPROVE_REPLAYS 120
 #define IMPROVE_PASSES 100000 /* passes replayed in all by one local search: bounds its time on deep pipelines */
 #define WORTH_SEARCHING 1.06  /* times the cutoff: local search gains less than this */
@@ -113,6 +114,7 @@ static lcp_status wanted_for_split(lcp_solve *solve, int32_t pipeline, const int
     lcp_master_outcome outcome;
     lcp_master_limits limits = {.cutoff_seconds = HUGE_VAL, .gap_ratio = solve->input->gap_ratio / 2};
     limits.max_rounds = solve->input->max_rounds > 0 ? solve->input->max_rounds : DEFAULT_ROUNDS;
+    limits.max_iterations = MASTER_ITERATIONS;
     *known = false;
     lcp_status status =
         lcp_master_build(&master, &solve->views[pipeline], solve->out->lower_bound_seconds, stage_layers, solve->err);
@@ -120,7 +122,7 @@ static lcp_status wanted_for_split(lcp_solve *solve, int32_t pipeline, const int
         status = lcp_master_solve(&outcome, &master, &limits, solve->err);
         solve->out->lp_solves += master.lp_solves;
         solve->out->rounds += master.rounds;
-        *known = status == LCP_OK && outcome != LCP_MASTER_INFEASIBLE;
+        *known = status == LCP_OK && outcome != LCP_MASTER_INFEASIBLE && master.solved;
         if (*known) {
             lcp_master_wanted(&master, stage_layers, wanted);
         }
@@ -194,6 +196,7 @@ static lcp_status solve_master(lcp_solve *solve, int32_t *stage_layers)
                                 .gap_ratio = solve->input->gap_ratio / 4};
     limits.max_rounds = solve->input->max_rounds > 0 ? solve->input->max_rounds : DEFAULT_ROUNDS;
     limits.max_nodes = solve->input->max_nodes > 0 ? solve->input->max_nodes : DEFAULT_NODES;
+    limits.max_iterations = MASTER_ITERATIONS;
     double *wanted = malloc(counts_size(v) * sizeof *wanted);
     lcp_status status = lcp_master_build(&master, v, solve->out->lower_bound_seconds, NULL, solve->err);
     if (status == LCP_OK && wanted == NULL) {
@@ -204,12 +207,15 @@ static lcp_status solve_master(lcp_solve *solve, int32_t *stage_layers)
         limits.max_rounds = integer == 1 ? 8 : limits.max_rounds;
         status = lcp_master_solve(&outcome, &master, &limits, solve->err);
         solve->out->lower_bound_seconds = fmax(solve->out->lower_bound_seconds, master.bound_seconds);
-        if (status != LCP_OK || outcome == LCP_MASTER_CUTOFF || outcome == LCP_MASTER_INFEASIBLE) {
+        if (status != LCP_OK || outcome == LCP_MASTER_CUTOFF || outcome == LCP_MASTER_INFEASIBLE || !master.solved) {
             break;
         }
         lcp_master_round_split(&master, stage_layers);
         lcp_master_wanted(&master, stage_layers, wanted);
         status = lcp_solve_try_split(solve, stage_layers, wanted, integer == 1);
+        if (master.iterations >= limits.max_iterations) {
+            break; /* a relaxation that was not finished is no start for branch and bound */
+        }
     }
     solve->out->lp_solves += master.lp_solves;
     solve->out->mip_nodes += master.mip_nodes;
