@@ -63,7 +63,7 @@ void lcp_embedding_terms_of(lcp_end_terms *out, const lcp_cost *cost, const lcp_
     set_linear(out);
 }
 
-static void set_head_memory(lcp_end_terms *out, const loss_row *loss, const lcp_sharding *s)
+static void set_head_memory(lcp_end_terms *out, const loss_row *loss, const lcp_sharding *s, double seen)
 {
     double vocabulary = (double)s->model->vocab_size / s->ranks;
     double hidden = s->element_bytes * (double)s->model->hidden_size / s->residual_ranks;
@@ -72,6 +72,8 @@ static void set_head_memory(lcp_end_terms *out, const loss_row *loss, const lcp_
     out->kept_bytes = (1 + modules) * (loss->kept_bytes * vocabulary + loss->kept_hidden * hidden);
     out->kept_bytes += modules * 3 * hidden;
     out->working_bytes = loss->working_bytes * vocabulary;
+    out->kept_bytes *= seen;
+    out->working_bytes *= seen;
 }
 
 void lcp_head_terms_of(lcp_end_terms *out, const lcp_cost *cost, const lcp_sharding *s)
@@ -96,7 +98,7 @@ void lcp_head_terms_of(lcp_end_terms *out, const lcp_cost *cost, const lcp_shard
     out->tp_backward = lcp_collective_line(leave, bytes, &cost->tp);
     double projections = 2 * (double)model->hidden_size * (double)model->hidden_size * model->mtp_count;
     out->token_flops = 2 * (out->repeats * (double)model->hidden_size * (double)model->vocab_size + projections);
-    set_head_memory(out, &loss, s);
+    set_head_memory(out, &loss, s, cost->device->activation_ratio);
     set_linear(out);
 }
 

@@ -34,6 +34,7 @@ typedef struct chunk_view {
     double keys;       /* prefix within the window, and padded tokens */
     double kept_keys;  /* tokens that later slices can still see */
     double successors; /* segments with later slices */
+    double scores;     /* padded queries times keys, masked ones too */
 } chunk_view;
 
 static void view_segment(chunk_view *view, const lcp_segment *segment, int64_t alignment, int64_t window)
@@ -47,6 +48,7 @@ static void view_segment(chunk_view *view, const lcp_segment *segment, int64_t a
     view->real_tokens += (double)segment->length_tokens;
     view->real_pairs += same ? pairs : lcp_causal_pairs(offset, segment->length_tokens, window);
     view->prefix += (double)offset;
+    view->scores += (double)padded * (double)(offset + padded);
     view->keys += (double)(window > 0 && window < offset ? window : offset) + (double)padded;
     if (segment->has_successor) {
         view->kept_keys += (double)(window > 0 && window < padded ? window : padded);
@@ -66,13 +68,31 @@ static chunk_view view_chunk(const lcp_cost *cost, const lcp_chunk *chunk, int64
     return view;
 }
 
+/* The view of one segment, of which there are several. */
+static chunk_view view_equal(const lcp_cost *cost, int64_t sequences, int64_t length, int64_t window)
+{
+    lcp_segment segment = {.length_tokens = length};
+    chunk_view view = {0};
+    double count = (double)sequences;
+    view_segment(&view, &segment, cost->segment_alignment_tokens, window);
+    int64_t tokens = round_up(length, cost->segment_alignment_tokens) * sequences;
+    view.tokens = (double)round_up(tokens, cost->chunk_alignment_tokens);
+    view.pairs *= count;
+    view.reach *= count;
+    view.real_tokens *= count;
+    view.real_pairs *= count;
+    view.keys *= count;
+    view.scores *= count;
+    return view;
+}
+
 static double core_seconds(const lcp_core_terms *core, const chunk_view *view)
 {
     double compute = core->seconds_per_pair * (view->pairs + core->half_rows * view->reach);
     compute += core->seconds_per_token * view->tokens + core->seconds_per_prefix * view->prefix;
     compute += core->seconds_per_key * view->keys;
     double memory = core->memory_per_token * view->tokens + core->memory_per_key * view->keys;
-    return core->fixed_seconds + fmax(compute, memory);
+    return core->fixed_seconds + fmax(compute, memory) + core->seconds_per_score * view->scores;
 }
 
 static double ring_exposed(lcp_line line, double hidden_ratio, double core, double keys)
@@ -136,6 +156,12 @@ static void price_passes(lcp_layer_cost *out, const lcp_layer_terms *t, const ch
     }
 }
 
+/* A pass lasts at least as long as the host needs to launch it. */
+static void wait_for_host(lcp_seconds *pass, double others, double host)
+{
+    pass->compute += fmax(0, host - lcp_seconds_sum(pass) - others);
+}
+
 static void price_recompute(lcp_layer_cost *out, const lcp_layer_terms *t, double tokens)
 {
     out->recompute[LCP_RECOMPUTE_NONE] = (lcp_seconds){0};
@@ -149,11 +175,11 @@ static void price_recompute(lcp_layer_cost *out, const lcp_layer_terms *t, doubl
 }
 
 /* ZeRO 3 gathers a layer's parameters beside the pass before; ZeRO 2 and 3 reduce beside the weight gradient. */
-static void price_sharding(lcp_layer_cost *out, double gather, double reduce)
+static void price_sharding(lcp_layer_cost *out, double gather, double reduce, double overlap)
 {
-    out->forward.exposed_dp = fmax(0, gather - out->forward.compute);
-    out->input_grad.exposed_dp = fmax(0, gather - out->input_grad.compute);
-    out->weight_grad.exposed_dp = fmax(0, reduce - out->weight_grad.compute);
+    out->forward.exposed_dp = gather - overlap * fmin(gather, out->forward.compute);
+    out->input_grad.exposed_dp = gather - overlap * fmin(gather, out->input_grad.compute);
+    out->weight_grad.exposed_dp = reduce - overlap * fmin(reduce, out->weight_grad.compute);
 }
 
 static void price_memory(lcp_layer_cost *out, const lcp_layer_terms *t, const chunk_view *view)
@@ -161,7 +187,9 @@ static void price_memory(lcp_layer_cost *out, const lcp_layer_terms *t, const ch
     int64_t handed_on = lcp_bytes_up(t->kv_bytes * view->kept_keys + t->state_bytes * view->successors);
     for (int32_t p = 0; p < LCP_RECOMPUTE_COUNT; p++) {
         bool dropped = !lcp_recompute_rules[p].keeps_mixer;
-        out->kept_bytes[p] = lcp_bytes_up(t->kept_bytes[p] * view->tokens) + (dropped || t->kv_apart ? handed_on : 0);
+        double scores = lcp_recompute_rules[p].keeps_mixer ? t->score_bytes * view->scores : 0;
+        out->kept_bytes[p] = lcp_bytes_up(t->kept_bytes[p] * view->tokens + scores);
+        out->kept_bytes[p] += dropped || t->kv_apart ? handed_on : 0;
     }
     /* Measured bytes may be smaller than what the formulas keep. */
     for (int32_t p = 1; p < LCP_RECOMPUTE_COUNT; p++) {
@@ -175,15 +203,32 @@ static void price_memory(lcp_layer_cost *out, const lcp_layer_terms *t, const ch
         out->working_none_bytes + out->kept_bytes[LCP_RECOMPUTE_NONE] - out->kept_bytes[LCP_RECOMPUTE_FULL];
 }
 
+static void price_layer(const lcp_cost *cost, int32_t layer_class, const chunk_view *view, lcp_layer_cost *out)
+{
+    const lcp_layer_terms *t = &cost->layer_terms[layer_class];
+    double host = cost->device->layer_host_seconds;
+    price_passes(out, t, view);
+    wait_for_host(&out->forward, 0, host);
+    wait_for_host(&out->input_grad, lcp_seconds_sum(&out->weight_grad), host);
+    price_recompute(out, t, view->tokens);
+    price_sharding(out, cost->layer_gather_seconds[layer_class], cost->layer_reduce_seconds[layer_class],
+                   cost->training.zero_overlap_ratio);
+    price_memory(out, t, view);
+    out->forward_flops = t->token_flops * view->real_tokens + t->pair_flops * view->real_pairs;
+    out->communicated_bytes = lcp_line_at(t->wire_bytes, view->tokens) + t->wire_bytes_per_key * view->keys;
+}
+
 void lcp_cost_layer(const lcp_cost *cost, int32_t layer_class, const lcp_chunk *chunk, lcp_layer_cost *out)
 {
     assert(layer_class >= 0 && layer_class < cost->model->class_count);
-    const lcp_layer_terms *t = &cost->layer_terms[layer_class];
-    chunk_view view = view_chunk(cost, chunk, t->window_tokens);
-    price_passes(out, t, &view);
-    price_recompute(out, t, view.tokens);
-    price_sharding(out, cost->layer_gather_seconds[layer_class], cost->layer_reduce_seconds[layer_class]);
-    price_memory(out, t, &view);
-    out->forward_flops = t->token_flops * view.real_tokens + t->pair_flops * view.real_pairs;
-    out->communicated_bytes = lcp_line_at(t->wire_bytes, view.tokens) + t->wire_bytes_per_key * view.keys;
+    chunk_view view = view_chunk(cost, chunk, cost->layer_terms[layer_class].window_tokens);
+    price_layer(cost, layer_class, &view, out);
+}
+
+void lcp_cost_layer_equal(const lcp_cost *cost, int32_t layer_class, int64_t sequences, int64_t length_tokens,
+                          lcp_layer_cost *out)
+{
+    assert(layer_class >= 0 && layer_class < cost->model->class_count);
+    chunk_view view = view_equal(cost, sequences, length_tokens, cost->layer_terms[layer_class].window_tokens);
+    price_layer(cost, layer_class, &view, out);
 }

@@ -9,6 +9,12 @@
 #define SCAN_BACKWARD_FLOPS 2.0
 /* Keys and values expanded again, and the two gradients of the expansion. */
 #define EXPANSION_BACKWARD_FLOPS 3.0
+/* Traffic of unfused attention per query, key and head, in elements: products write and read the scores and the
+ * probabilities, softmax reads and writes; backward reads and writes both again and their gradients. */
+#define SCORE_FORWARD_ELEMENTS 4.0
+#define SCORE_BACKWARD_ELEMENTS 7.0
+/* With dropout: read, written and a mask of one byte in each pass. */
+#define SCORE_DROPOUT_ELEMENTS 2.0
 /* Elements of width hidden that pass through memory: norm 2 and residual 3 forward, norm 3 and residual 3 backward. */
 #define BLOCK_FORWARD_WIDTHS 5.0
 #define BLOCK_BACKWARD_WIDTHS 6.0
@@ -70,10 +76,42 @@ static lcp_core_terms core_terms(const layer_parts *p, const lcp_rate *rate, dou
     };
 }
 
+/* Products over all queries and keys at the rate of matrix products, scores through memory. */
+static lcp_core_terms unfused_terms(const layer_parts *p, double elements, double flops)
+{
+    double heads = (double)p->layer->attention.heads / p->s->ranks;
+    double dropout = p->s->training->dropout ? SCORE_DROPOUT_ELEMENTS * p->s->element_bytes + 1 : 0;
+    double bytes = heads * (elements * p->s->element_bytes + dropout);
+    lcp_core_terms terms = core_terms(p, &p->cost->device->attention_forward, p->rates.matmul_flops_per_second);
+    terms.fixed_seconds = 4 * p->rates.launch_seconds;
+    terms.seconds_per_score = flops * terms.seconds_per_pair + bytes / p->rates.memory_bytes_per_second;
+    terms.seconds_per_pair = 0;
+    terms.half_rows = 0;
+    return terms;
+}
+
+static bool unfused(const layer_parts *p)
+{
+    return p->s->training->attention_core == LCP_ATTENTION_CORE_UNFUSED && p->mixer.pair_flops > 0;
+}
+
+static void set_unfused_core(lcp_layer_terms *out, const layer_parts *p)
+{
+    double dropped = p->s->training->dropout ? p->s->element_bytes + 1 : 0;
+    out->core_forward = unfused_terms(p, SCORE_FORWARD_ELEMENTS, 1);
+    out->core_backward = unfused_terms(p, SCORE_BACKWARD_ELEMENTS, 2);
+    out->score_bytes = (double)p->layer->attention.heads / p->s->ranks * (p->s->element_bytes + dropped);
+    out->score_bytes *= p->cost->device->activation_ratio;
+}
+
 static void set_core(lcp_layer_terms *out, const layer_parts *p)
 {
     const lcp_device *device = p->cost->device;
     out->window_tokens = p->layer->attention.window_tokens;
+    if (unfused(p)) {
+        set_unfused_core(out, p);
+        return;
+    }
     out->core_forward = core_terms(p, &device->attention_forward, p->rates.attention_forward_flops_per_second);
     lcp_core_terms backward = core_terms(p, &device->attention_backward, p->rates.attention_backward_flops_per_second);
     backward.seconds_per_pair *= CORE_BACKWARD_FLOPS;
@@ -210,7 +248,10 @@ static double kept_bytes(const layer_parts *p, const lcp_recompute_rule *rule)
     bytes += rule->keeps_core ? p->mixer.kept_core_bytes : 0;
     bytes += rule->keeps_ffn ? ffn->kept_inside_bytes : 0;
     bytes -= rule->keeps_ffn && !rule->keeps_activation ? ffn->kept_activation_bytes : 0;
-    return bytes;
+    /* A mask of a byte for each element of what a block adds to the residual stream. */
+    bool masks = p->s->training->dropout && rule->keeps_mixer;
+    bytes += masks ? p->blocks * p->residual_bytes / p->s->element_bytes : 0;
+    return bytes * p->cost->device->activation_ratio;
 }
 
 static void set_memory(lcp_layer_terms *out, const layer_parts *p)
@@ -226,14 +267,15 @@ static void set_memory(lcp_layer_terms *out, const layer_parts *p)
             out->kept_bytes[i] = fmin(out->kept_bytes[i], out->kept_bytes[LCP_RECOMPUTE_NONE]);
         }
     }
-    out->kv_bytes = p->mixer.kv_bytes;
-    out->kv_grad_bytes = p->mixer.kv_elements * (double)training->kv_gradient_bytes;
+    double seen = p->cost->device->activation_ratio;
+    out->kv_bytes = seen * p->mixer.kv_bytes;
+    out->kv_grad_bytes = seen * p->mixer.kv_elements * (double)training->kv_gradient_bytes;
     out->state_bytes = p->mixer.state_bytes;
     out->state_grad_bytes = p->mixer.state_elements * (double)training->kv_gradient_bytes;
     out->kv_apart = p->mixer.kv_apart;
     /* A product's input and its gradient, gathered over tp, and the gradients inside the block. */
     double gathered = 2 * p->s->element_bytes * (double)p->s->model->hidden_size / p->s->token_ranks;
-    out->gradient_bytes = gathered + fmax(p->mixer.kept_inside_bytes, p->ffn.kept_inside_bytes);
+    out->gradient_bytes = seen * (gathered + fmax(p->mixer.kept_inside_bytes, p->ffn.kept_inside_bytes));
 }
 
 static void set_wire(lcp_layer_terms *out, const layer_parts *p, int32_t layer_class)

@@ -36,7 +36,7 @@ static void add_state(lcp_static_bytes *out, const lcp_cost *cost, double parame
 lcp_static_bytes lcp_static_bytes_of(const lcp_cost *cost, const lcp_local_parameters *parameters)
 {
     lcp_static_bytes out = {0};
-    add_state(&out, cost, parameters->dense, cost->dp.ranks);
+    add_state(&out, cost, parameters->dense, cost->shard.ranks);
     add_state(&out, cost, parameters->expert, cost->expert_dp.ranks);
     return out;
 }

@@ -4,9 +4,6 @@
 
 #include <math.h>
 
-/* Share of a network port's line rate that large messages reach between nodes. */
-#define INTER_NODE_RATIO 0.85
-
 /* Ranks base + i * stride, i < count; one instance for each base in [0, stride) of each block of stride * count. */
 typedef struct rank_pattern {
     int64_t stride, count;
@@ -118,7 +115,7 @@ static lcp_group_placement place(const lcp_cost *cost, rank_pattern pattern, int
             note_instance(&out, cluster, pattern, base);
         }
     }
-    out.inter.bandwidth_bytes_per_second *= INTER_NODE_RATIO;
+    out.inter.bandwidth_bytes_per_second *= cost->device->network_ratio;
     return out;
 }
 
@@ -137,7 +134,7 @@ static lcp_group_placement place_boundaries(const lcp_cost *cost, int64_t stage_
             break;
         }
     }
-    out.inter.bandwidth_bytes_per_second *= INTER_NODE_RATIO;
+    out.inter.bandwidth_bytes_per_second *= cost->device->network_ratio;
     return out;
 }
 
@@ -153,6 +150,9 @@ void lcp_place_groups(lcp_cost *cost)
     cost->ulysses = place(cost, (rank_pattern){tp, layout->ulysses}, ranks);
     cost->ring = place(cost, (rank_pattern){context, layout->ring}, ranks);
     cost->dp = place(cost, (rank_pattern){tp, stage / tp}, ranks);
+    int64_t shard = layout->shard_ranks > 0 && layout->shard_ranks < stage / tp ? layout->shard_ranks : stage / tp;
+    cost->shard = place(cost, (rank_pattern){tp, shard}, ranks);
+    cost->replicas = place(cost, (rank_pattern){tp * shard, stage / tp / shard}, ranks);
     cost->ep = place(cost, (rank_pattern){1, layout->ep}, ranks);
     cost->expert_dp = place(cost, (rank_pattern){layout->ep, stage / layout->ep}, ranks);
     cost->pp = place_boundaries(cost, stage, ranks);

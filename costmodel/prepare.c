@@ -19,6 +19,7 @@ lcp_training lcp_training_default(void)
         .dp_overlap_ratio = 0.5,
         .tp_overlap_ratio = 0,
         .ep_overlap_ratio = 0,
+        .zero_overlap_ratio = 1,
         .mla_keeps_expanded_kv = true,
     };
 }

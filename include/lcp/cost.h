@@ -31,6 +31,7 @@ typedef enum lcp_ring_method { LCP_RING_P2P, LCP_RING_ALL_GATHER } lcp_ring_meth
 typedef struct lcp_layout {
     int32_t dp, pp, vpp, tp, ulysses, ring, ep;
     int32_t zero_stage;     /* 0..3; shards over dp * cp (experts: over tp * cp * dp / ep) */
+    int32_t shard_ranks;    /* ZeRO shards over so many of those ranks and replicates over the rest; 0 = over all */
     bool sequence_parallel; /* Megatron: norms and residual stream sharded over tp too; true whenever tp > 1 */
     lcp_ring_method ring_method;
 } lcp_layout;
@@ -42,20 +43,27 @@ typedef enum lcp_precision {
     LCP_PRECISION_FP8
 } lcp_precision;
 typedef enum lcp_loss { LCP_LOSS_EAGER, LCP_LOSS_FUSED, LCP_LOSS_CHUNKED } lcp_loss;
+typedef enum lcp_attention_core {
+    LCP_ATTENTION_CORE_FLASH,  /* one kernel, scores never in memory, masked blocks skipped */
+    LCP_ATTENTION_CORE_UNFUSED /* products, softmax and dropout apart; every score computed and kept */
+} lcp_attention_core;
 typedef enum lcp_optimizer { LCP_OPTIMIZER_ADAM, LCP_OPTIMIZER_SGD, LCP_OPTIMIZER_MUON } lcp_optimizer;
 
 /* How the trainer computes. lcp_training_default() gives mixed-precision Adam. */
 typedef struct lcp_training {
     lcp_precision precision;
     lcp_optimizer optimizer;
-    lcp_loss loss;              /* eager: 16-bit logits + fp32 copy + fp32 gradient; fused: 16-bit in
-                                   place; chunked: 1/8 of fused, gradient of the hidden states made in F */
-    int32_t gradient_bytes;     /* per parameter, 2 or 4; default 4 (fp32 accumulation) */
-    int32_t kv_gradient_bytes;  /* per element of the KV-gradient accumulators of sliced sequences; default 4 */
-    double expert_imbalance;    /* hottest expert rank / mean, >= 1; default 1.05 */
-    double dp_overlap_ratio;    /* share of gradient reduction and parameter gather hidden at step end; default 0.5 */
-    double tp_overlap_ratio;    /* share of tensor-parallel traffic hidden under products; default 0 */
-    double ep_overlap_ratio;    /* share of expert all-to-all hidden; default 0 */
+    lcp_loss loss;             /* eager: 16-bit logits + fp32 copy + fp32 gradient; fused: 16-bit in
+                                  place; chunked: 1/8 of fused, gradient of the hidden states made in F */
+    int32_t gradient_bytes;    /* per parameter, 2 or 4; default 4 (fp32 accumulation) */
+    int32_t kv_gradient_bytes; /* per element of the KV-gradient accumulators of sliced sequences; default 4 */
+    double expert_imbalance;   /* hottest expert rank / mean, >= 1; default 1.05 */
+    double dp_overlap_ratio;   /* share of gradient reduction and parameter gather hidden at step end; default 0.5 */
+    double tp_overlap_ratio;   /* share of tensor-parallel traffic hidden under products; default 0 */
+    double ep_overlap_ratio;   /* share of expert all-to-all hidden; default 0 */
+    double zero_overlap_ratio; /* ZeRO 2 and 3 exchanges hide this share of what compute could hide; default 1 */
+    lcp_attention_core attention_core; /* default flash */
+    bool dropout;                      /* masks kept: 1 byte an element of each block's output and of unfused scores */
     bool mla_keeps_expanded_kv; /* latent attention: prefix keys and values kept expanded (true) or re-expanded from the
                                    latent for every later slice (false); default true */
 } lcp_training;
@@ -153,6 +161,8 @@ typedef struct lcp_cost {
     int64_t chunk_alignment_tokens;   /* the chunk is padded to this: ulysses * tp (and the segments' alignment) */
     lcp_group_placement tp, ulysses, ring, ep;
     lcp_group_placement dp;        /* ranks with the same dense parameters: dp * cp */
+    lcp_group_placement shard;     /* ranks that hold one copy of the ZeRO shards: dp, or shard_ranks of them */
+    lcp_group_placement replicas;  /* ranks with the same shard */
     lcp_group_placement expert_dp; /* ranks with the same experts: tp * cp * dp / ep */
     lcp_group_placement pp;        /* a rank and its neighbour on the next stage, at the slowest boundary */
     lcp_layer_terms layer_terms[LCP_COST_CLASSES];
@@ -174,6 +184,9 @@ lcp_status lcp_cost_prepare(lcp_cost *cost, const lcp_model *model, const lcp_cl
                             const lcp_layout *layout, const lcp_training *training, lcp_error *err);
 
 void lcp_cost_layer(const lcp_cost *cost, int32_t layer_class, const lcp_chunk *chunk, lcp_layer_cost *out);
+/* The same for `sequences` whole sequences of one length, in constant time. */
+void lcp_cost_layer_equal(const lcp_cost *cost, int32_t layer_class, int64_t sequences, int64_t length_tokens,
+                          lcp_layer_cost *out);
 void lcp_cost_embedding(const lcp_cost *cost, const lcp_chunk *chunk, lcp_end_cost *out);
 /* The head includes mtp modules. */
 void lcp_cost_head(const lcp_cost *cost, const lcp_chunk *chunk, lcp_end_cost *out);

@@ -41,6 +41,7 @@ typedef struct lcp_core_terms {
     double seconds_per_key;    /* expansion of keys and values that arrive as latents */
     double memory_per_token;   /* seconds of memory traffic */
     double memory_per_key;
+    double seconds_per_score; /* unfused attention: for every query of every key of a segment and its prefix */
 } lcp_core_terms;
 
 typedef struct lcp_traffic_terms {
@@ -64,6 +65,7 @@ typedef struct lcp_layer_terms {
     double kept_bytes[LCP_RECOMPUTE_COUNT]; /* per token */
     double kv_bytes, kv_grad_bytes;         /* per token of a segment with successors, within the window */
     double state_bytes, state_grad_bytes;   /* per segment with successors: recurrent state handed on */
+    double score_bytes;                     /* kept per query and key by unfused attention */
     bool kv_apart;                          /* K, V of successors are a copy of their own under every policy */
     double gradient_bytes;                  /* per token: gradients alive inside a backward pass */
     double pair_flops, token_flops;         /* forward, all ranks together, per causal pair and per token */

@@ -98,6 +98,8 @@ lcp_device lcp_device_generic(void)
         .memory_ratio = 0.8,
         .collective_ratio = 0.65,
         .collective_half_bytes = 5e6,
+        .network_ratio = 0.85,
+        .activation_ratio = 1,
         .pass_overhead_seconds = PASS_OVERHEAD_SECONDS,
         .hop_overhead_seconds = HOP_OVERHEAD_SECONDS,
         .fixed_memory_bytes = FIXED_MEMORY_BYTES,

@@ -9,6 +9,8 @@ static const char *const precisions[] = {"bf16", "fp16", "fp32", "fp8", NULL};
 static const char *const optimizers[] = {"adam", "sgd", "muon", NULL};
 static const char *const losses[] = {"eager", "fused", "chunked", NULL};
 
+static const char *const attention_cores[] = {"flash", "unfused", NULL};
+
 static const lcp_field training_fields[] = {
     LCP_OPTIONAL_CHOICE_FIELD(lcp_training, precision, precisions),
     LCP_OPTIONAL_CHOICE_FIELD(lcp_training, optimizer, optimizers),
@@ -19,6 +21,9 @@ static const lcp_field training_fields[] = {
     LCP_OPTIONAL_REAL_FIELD(lcp_training, dp_overlap_ratio, 0, 1),
     LCP_OPTIONAL_REAL_FIELD(lcp_training, tp_overlap_ratio, 0, 1),
     LCP_OPTIONAL_REAL_FIELD(lcp_training, ep_overlap_ratio, 0, 1),
+    LCP_OPTIONAL_REAL_FIELD(lcp_training, zero_overlap_ratio, 0, 1),
+    LCP_OPTIONAL_CHOICE_FIELD(lcp_training, attention_core, attention_cores),
+    LCP_OPTIONAL_BOOL_FIELD(lcp_training, dropout),
     LCP_OPTIONAL_BOOL_FIELD(lcp_training, mla_keeps_expanded_kv),
     {.key = NULL},
 };
