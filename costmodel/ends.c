@@ -146,13 +146,23 @@ static double real_tokens(const lcp_chunk *chunk)
     return tokens;
 }
 
-void lcp_cost_embedding(const lcp_cost *cost, const lcp_chunk *chunk, lcp_end_cost *out)
+static void price_embedding(const lcp_cost *cost, double tokens, double real, lcp_end_cost *out)
 {
-    double tokens = (double)lcp_cost_padded_tokens(cost, chunk);
-    price_end(out, &cost->embedding_terms, tokens, real_tokens(chunk));
+    price_end(out, &cost->embedding_terms, tokens, real);
     /* Nothing flows further back than the table. */
     out->weight_grad = out->input_grad;
     out->input_grad = (lcp_seconds){0};
+}
+
+void lcp_cost_embedding(const lcp_cost *cost, const lcp_chunk *chunk, lcp_end_cost *out)
+{
+    price_embedding(cost, (double)lcp_cost_padded_tokens(cost, chunk), real_tokens(chunk), out);
+}
+
+void lcp_cost_embedding_equal(const lcp_cost *cost, int64_t sequences, int64_t length_tokens, lcp_end_cost *out)
+{
+    double tokens = (double)lcp_cost_padded_tokens_equal(cost, sequences, length_tokens);
+    price_embedding(cost, tokens, (double)sequences * (double)length_tokens, out);
 }
 
 static void add_seconds(lcp_seconds *sum, const lcp_seconds *part, double times)
@@ -164,20 +174,36 @@ static void add_seconds(lcp_seconds *sum, const lcp_seconds *part, double times)
     sum->exposed_dp += times * part->exposed_dp;
 }
 
+/* Multi-token-prediction modules: a layer each. */
+static void add_modules(const lcp_cost *cost, const lcp_layer_cost *layer, lcp_end_cost *out)
+{
+    int32_t modules = cost->model->mtp_count;
+    add_seconds(&out->forward, &layer->forward, modules);
+    add_seconds(&out->input_grad, &layer->input_grad, modules);
+    add_seconds(&out->weight_grad, &layer->weight_grad, modules);
+    out->kept_bytes += modules * layer->kept_bytes[LCP_RECOMPUTE_NONE];
+    int64_t working = layer->working_none_bytes;
+    out->working_bytes = out->working_bytes > working ? out->working_bytes : working;
+    out->forward_flops += modules * layer->forward_flops;
+}
+
 void lcp_cost_head(const lcp_cost *cost, const lcp_chunk *chunk, lcp_end_cost *out)
 {
-    double tokens = (double)lcp_cost_padded_tokens(cost, chunk);
-    price_end(out, &cost->head_terms, tokens, real_tokens(chunk));
-    int32_t modules = cost->model->mtp_count;
-    if (modules == 0) {
-        return;
+    price_end(out, &cost->head_terms, (double)lcp_cost_padded_tokens(cost, chunk), real_tokens(chunk));
+    if (cost->model->mtp_count > 0) {
+        lcp_layer_cost layer;
+        lcp_cost_layer(cost, cost->model->mtp_class, chunk, &layer);
+        add_modules(cost, &layer, out);
     }
-    lcp_layer_cost layer;
-    lcp_cost_layer(cost, cost->model->mtp_class, chunk, &layer);
-    add_seconds(&out->forward, &layer.forward, modules);
-    add_seconds(&out->input_grad, &layer.input_grad, modules);
-    add_seconds(&out->weight_grad, &layer.weight_grad, modules);
-    out->kept_bytes += modules * layer.kept_bytes[LCP_RECOMPUTE_NONE];
-    out->working_bytes = out->working_bytes > layer.working_none_bytes ? out->working_bytes : layer.working_none_bytes;
-    out->forward_flops += modules * layer.forward_flops;
+}
+
+void lcp_cost_head_equal(const lcp_cost *cost, int64_t sequences, int64_t length_tokens, lcp_end_cost *out)
+{
+    double tokens = (double)lcp_cost_padded_tokens_equal(cost, sequences, length_tokens);
+    price_end(out, &cost->head_terms, tokens, (double)sequences * (double)length_tokens);
+    if (cost->model->mtp_count > 0) {
+        lcp_layer_cost layer;
+        lcp_cost_layer_equal(cost, cost->model->mtp_class, sequences, length_tokens, &layer);
+        add_modules(cost, &layer, out);
+    }
 }

@@ -68,6 +68,12 @@ static chunk_view view_chunk(const lcp_cost *cost, const lcp_chunk *chunk, int64
     return view;
 }
 
+int64_t lcp_cost_padded_tokens_equal(const lcp_cost *cost, int64_t sequences, int64_t length_tokens)
+{
+    int64_t tokens = round_up(length_tokens, cost->segment_alignment_tokens) * sequences;
+    return round_up(tokens, cost->chunk_alignment_tokens);
+}
+
 /* The view of one segment, of which there are several. */
 static chunk_view view_equal(const lcp_cost *cost, int64_t sequences, int64_t length, int64_t window)
 {
@@ -75,8 +81,7 @@ static chunk_view view_equal(const lcp_cost *cost, int64_t sequences, int64_t le
     chunk_view view = {0};
     double count = (double)sequences;
     view_segment(&view, &segment, cost->segment_alignment_tokens, window);
-    int64_t tokens = round_up(length, cost->segment_alignment_tokens) * sequences;
-    view.tokens = (double)round_up(tokens, cost->chunk_alignment_tokens);
+    view.tokens = (double)lcp_cost_padded_tokens_equal(cost, sequences, length);
     view.pairs *= count;
     view.reach *= count;
     view.real_tokens *= count;
@@ -95,9 +100,13 @@ static double core_seconds(const lcp_core_terms *core, const chunk_view *view)
     return core->fixed_seconds + fmax(compute, memory) + core->seconds_per_score * view->scores;
 }
 
-static double ring_exposed(lcp_line line, double hidden_ratio, double core, double keys)
+/* Exposed part; *hidden grows by the rest. */
+static double ring_exposed(lcp_line line, double hidden_ratio, double core, double keys, double *hidden)
 {
-    return fmax(0, lcp_line_at(line, keys) - hidden_ratio * core);
+    double wire = lcp_line_at(line, keys);
+    double under = fmin(wire, hidden_ratio * core);
+    *hidden += under;
+    return wire - under;
 }
 
 /* Products of a pass; mask 0 takes all, else those with a common bit. */
@@ -141,12 +150,17 @@ static void price_passes(lcp_layer_cost *out, const lcp_layer_terms *t, const ch
     double products = product_seconds(t, tokens, 0);
     double forward = core_seconds(&t->core_forward, view);
     double backward = core_seconds(&t->core_backward, view);
+    out->hidden_cp = 0;
+    out->forward_kernels = (lcp_kernel_seconds){forward, lcp_line_at(t->elementwise_forward, tokens), 0};
+    out->backward_kernels = (lcp_kernel_seconds){backward, lcp_line_at(t->elementwise_input_grad, tokens), 0};
     out->forward = traffic_seconds(&t->traffic_forward, tokens);
     out->forward.compute = products + forward + lcp_line_at(t->elementwise_forward, tokens);
-    out->forward.exposed_cp += ring_exposed(t->ring_forward, t->ring_hidden_ratio, forward, view->keys);
+    out->forward.exposed_cp +=
+        ring_exposed(t->ring_forward, t->ring_hidden_ratio, forward, view->keys, &out->hidden_cp);
     out->input_grad = traffic_seconds(&t->traffic_input_grad, tokens);
     out->input_grad.compute = products + backward + lcp_line_at(t->elementwise_input_grad, tokens);
-    out->input_grad.exposed_cp += ring_exposed(t->ring_backward, t->ring_hidden_ratio, backward, view->keys);
+    out->input_grad.exposed_cp +=
+        ring_exposed(t->ring_backward, t->ring_hidden_ratio, backward, view->keys, &out->hidden_cp);
     out->weight_grad = (lcp_seconds){.compute = weight_grad_seconds(t, tokens)};
     if (t->measured_forward >= 0) {
         out->forward.compute = t->measured_forward * tokens;
@@ -157,9 +171,10 @@ static void price_passes(lcp_layer_cost *out, const lcp_layer_terms *t, const ch
 }
 
 /* A pass lasts at least as long as the host needs to launch it. */
-static void wait_for_host(lcp_seconds *pass, double others, double host)
+static void wait_for_host(lcp_seconds *pass, double others, double host, lcp_kernel_seconds *kernels)
 {
-    pass->compute += fmax(0, host - lcp_seconds_sum(pass) - others);
+    kernels->host = fmax(0, host - lcp_seconds_sum(pass) - others);
+    pass->compute += kernels->host;
 }
 
 static void price_recompute(lcp_layer_cost *out, const lcp_layer_terms *t, double tokens)
@@ -180,6 +195,8 @@ static void price_sharding(lcp_layer_cost *out, double gather, double reduce, do
     out->forward.exposed_dp = gather - overlap * fmin(gather, out->forward.compute);
     out->input_grad.exposed_dp = gather - overlap * fmin(gather, out->input_grad.compute);
     out->weight_grad.exposed_dp = reduce - overlap * fmin(reduce, out->weight_grad.compute);
+    out->hidden_dp = 2 * gather + reduce - out->forward.exposed_dp - out->input_grad.exposed_dp;
+    out->hidden_dp -= out->weight_grad.exposed_dp;
 }
 
 static void price_memory(lcp_layer_cost *out, const lcp_layer_terms *t, const chunk_view *view)
@@ -208,8 +225,8 @@ static void price_layer(const lcp_cost *cost, int32_t layer_class, const chunk_v
     const lcp_layer_terms *t = &cost->layer_terms[layer_class];
     double host = cost->device->layer_host_seconds;
     price_passes(out, t, view);
-    wait_for_host(&out->forward, 0, host);
-    wait_for_host(&out->input_grad, lcp_seconds_sum(&out->weight_grad), host);
+    wait_for_host(&out->forward, 0, host, &out->forward_kernels);
+    wait_for_host(&out->input_grad, lcp_seconds_sum(&out->weight_grad), host, &out->backward_kernels);
     price_recompute(out, t, view->tokens);
     price_sharding(out, cost->layer_gather_seconds[layer_class], cost->layer_reduce_seconds[layer_class],
                    cost->training.zero_overlap_ratio);

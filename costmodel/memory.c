@@ -125,10 +125,15 @@ int64_t lcp_cost_hop_bytes(const lcp_cost *cost, const lcp_chunk *chunk)
 
 double lcp_cost_hop_seconds(const lcp_cost *cost, const lcp_chunk *chunk)
 {
+    return lcp_cost_hop_seconds_of_tokens(cost, lcp_cost_padded_tokens(cost, chunk));
+}
+
+double lcp_cost_hop_seconds_of_tokens(const lcp_cost *cost, int64_t padded_tokens)
+{
     if (cost->layout.pp <= 1) {
         return 0;
     }
-    double bytes = hop_bytes(cost, (double)lcp_cost_padded_tokens(cost, chunk));
+    double bytes = hop_bytes(cost, (double)padded_tokens);
     return cost->device->hop_overhead_seconds + lcp_collective_seconds(LCP_COLLECTIVE_SEND_RECV, bytes, &cost->pp);
 }
 

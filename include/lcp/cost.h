@@ -85,6 +85,11 @@ typedef struct lcp_seconds {
 } lcp_seconds;
 double lcp_seconds_sum(const lcp_seconds *seconds);
 
+/* Compute seconds by kernel class; what is left of a pass's compute is matrix products. */
+typedef struct lcp_kernel_seconds {
+    double attention, elementwise, host;
+} lcp_kernel_seconds;
+
 /* One layer, one chunk, one rank. */
 typedef struct lcp_layer_cost {
     lcp_seconds forward;
@@ -100,8 +105,10 @@ typedef struct lcp_layer_cost {
     int64_t working_bytes; /* transient peak inside a pass over this layer, beyond what is kept, whatever the policy:
                               the rebuilt inside of the layer and its gradients */
     int64_t working_none_bytes; /* the same for a layer that keeps everything: its gradients */
-    double forward_flops;       /* of all ranks together, model FLOPs: causal attention counted once, no padding */
-    double communicated_bytes;  /* sent per rank, forward + backward, all kinds */
+    lcp_kernel_seconds forward_kernels, backward_kernels; /* parts of the compute of F, and of I and W together */
+    double hidden_cp, hidden_dp;                          /* F, I and W: traffic under compute */
+    double forward_flops;      /* of all ranks together, model FLOPs: causal attention counted once, no padding */
+    double communicated_bytes; /* sent per rank, forward + backward, all kinds */
 } lcp_layer_cost;
 
 /* Embedding on the first stage, final norm + head + loss on the last. */
@@ -190,9 +197,16 @@ void lcp_cost_layer_equal(const lcp_cost *cost, int32_t layer_class, int64_t seq
 void lcp_cost_embedding(const lcp_cost *cost, const lcp_chunk *chunk, lcp_end_cost *out);
 /* The head includes mtp modules. */
 void lcp_cost_head(const lcp_cost *cost, const lcp_chunk *chunk, lcp_end_cost *out);
+/* The same for `sequences` whole sequences of one length, in constant time. */
+void lcp_cost_embedding_equal(const lcp_cost *cost, int64_t sequences, int64_t length_tokens, lcp_end_cost *out);
+void lcp_cost_head_equal(const lcp_cost *cost, int64_t sequences, int64_t length_tokens, lcp_end_cost *out);
+/* Padded tokens of `sequences` whole sequences of one length. */
+int64_t lcp_cost_padded_tokens_equal(const lcp_cost *cost, int64_t sequences, int64_t length_tokens);
 
 /* Time on the wire of one chunk between neighbouring stages, one direction, hop overhead included. 0 if pp is 1. */
 double lcp_cost_hop_seconds(const lcp_cost *cost, const lcp_chunk *chunk);
+/* The same for a chunk of so many padded tokens. */
+double lcp_cost_hop_seconds_of_tokens(const lcp_cost *cost, int64_t padded_tokens);
 /* Bytes one stage boundary buffer takes for this chunk (sent activations or gradients). */
 int64_t lcp_cost_hop_bytes(const lcp_cost *cost, const lcp_chunk *chunk);
 /* Overhead of a pass: added once to every F and every B (half to each of I and W) of a stage. */
