@@ -29,7 +29,10 @@ static lcp_status check_degrees(const lcp_model *model, const lcp_cluster *clust
         }
     }
     double devices = (double)l->dp * l->pp * l->tp * l->ulysses * l->ring;
-    double present = (double)lcp_cluster_devices(cluster);
+    double present = 0;
+    for (int32_t g = 0; g < cluster->group_count; g++) {
+        present += (double)cluster->groups[g].nodes * (double)cluster->groups[g].devices_per_node;
+    }
     if (devices > present) {
         return lcp_fail(err, LCP_INPUT, "", "the degrees multiply to %g devices, the cluster has %g", devices, present);
     }

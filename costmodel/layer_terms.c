@@ -125,7 +125,7 @@ static void set_core(lcp_layer_terms *out, const layer_parts *p)
 
 static double fp8_cast_bytes(const layer_parts *p)
 {
-    if (p->cost->training.precision != LCP_PRECISION_FP8) {
+    if (p->cost->training.precision < LCP_PRECISION_FP8) {
         return 0;
     }
     lcp_product products[LCP_MAX_PRODUCTS];

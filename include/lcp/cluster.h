@@ -22,6 +22,7 @@ typedef struct lcp_device {
     char name[LCP_NAME_SIZE];
     double peak_flops_per_second;     /* dense 16-bit matrix peak: the MFU denominator */
     double peak_fp8_flops_per_second; /* 0 = none */
+    double peak_fp4_flops_per_second; /* 0 = none */
     int64_t memory_bytes;
     double memory_bandwidth_bytes_per_second;
     lcp_rate matmul;
@@ -81,6 +82,7 @@ typedef struct lcp_device_row {
     const char *architecture;
     double peak_flops_per_second;
     double peak_fp8_flops_per_second; /* 0 = none */
+    double peak_fp4_flops_per_second; /* 0 = none */
     int64_t memory_bytes;
     double memory_bandwidth_bytes_per_second;
     double intra_node_bytes_per_second;

@@ -40,7 +40,8 @@ typedef enum lcp_precision {
     LCP_PRECISION_BF16,
     LCP_PRECISION_FP16,
     LCP_PRECISION_FP32,
-    LCP_PRECISION_FP8
+    LCP_PRECISION_FP8,
+    LCP_PRECISION_FP4
 } lcp_precision;
 typedef enum lcp_loss { LCP_LOSS_EAGER, LCP_LOSS_FUSED, LCP_LOSS_CHUNKED } lcp_loss;
 typedef enum lcp_attention_core {

@@ -106,7 +106,7 @@ static lcp_status store_two_or_four(void *field, const lcp_option *option, const
 }
 
 static const char *const recompute_modes[] = {"auto", "none", "selective", "full", NULL};
-static const char *const precisions[] = {"bf16", "fp16", "fp32", "fp8", NULL};
+static const char *const precisions[] = {"bf16", "fp16", "fp32", "fp8", "fp4", NULL};
 static const char *const optimizers[] = {"adam", "sgd", "muon", NULL};
 static const char *const losses[] = {"eager", "fused", "chunked", NULL};
 
@@ -152,7 +152,7 @@ static const lcp_option layout[] = {
 };
 
 static const lcp_option training[] = {
-    {0, "precision", "NAME", "bf16, fp16, fp32 or fp8", lcp_store_choice, AT(options.training.precision), 0, 0,
+    {0, "precision", "NAME", "bf16, fp16, fp32, fp8 or fp4", lcp_store_choice, AT(options.training.precision), 0, 0,
      precisions},
     {0, "optimizer", "NAME", "adam, sgd or muon", lcp_store_choice, AT(options.training.optimizer), 0, 0, optimizers},
     {0, "loss", "NAME", "eager, fused or chunked", lcp_store_choice, AT(options.training.loss), 0, 0, losses},

@@ -21,6 +21,7 @@ static const lcp_field device_fields[] = {
     LCP_OPTIONAL_STRING_FIELD(lcp_device, name),
     LCP_OPTIONAL_REAL_FIELD(lcp_device, peak_flops_per_second, DBL_MIN, LCP_MAX_RATE),
     LCP_OPTIONAL_REAL_FIELD(lcp_device, peak_fp8_flops_per_second, 0, LCP_MAX_RATE),
+    LCP_OPTIONAL_REAL_FIELD(lcp_device, peak_fp4_flops_per_second, 0, LCP_MAX_RATE),
     LCP_OPTIONAL_INT_FIELD(lcp_device, memory_bytes, 1, LCP_MAX_MEMORY_BYTES),
     LCP_OPTIONAL_REAL_FIELD(lcp_device, memory_bandwidth_bytes_per_second, DBL_MIN, LCP_MAX_RATE),
     LCP_OPTIONAL_REAL_FIELD(lcp_device, memory_ratio, DBL_MIN, 1),

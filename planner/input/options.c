@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char *const recompute_modes[] = {"auto", "none", "selective", "full", NULL};
-static const char *const precisions[] = {"bf16", "fp16", "fp32", "fp8", NULL};
+static const char *const precisions[] = {"bf16", "fp16", "fp32", "fp8", "fp4", NULL};
 static const char *const optimizers[] = {"adam", "sgd", "muon", NULL};
 static const char *const losses[] = {"eager", "fused", "chunked", NULL};
 
