@@ -82,5 +82,8 @@ void lcp_parameter_set(lcp_parameter parameter, double value, lcp_device *device
 
 /* How well the profile suits a run: 0 = not at all, more is better. framework may be "". */
 int32_t lcp_profile_suits(const lcp_profile *profile, const char *device, const char *framework, bool sixteen_bit);
+/* The one that suits best, NULL if none does; the first of equals. */
+const lcp_profile *lcp_profile_choose(const lcp_profile *profiles, size_t count, const char *device,
+                                      const char *framework, bool sixteen_bit);
 
 #endif

@@ -11,7 +11,9 @@ typedef struct lcp_arguments {
     const char *model, *cluster, *workload;                 /* NULL = not given */
     int64_t sequence_length_tokens, global_batch_sequences; /* 0 = not given */
     lcp_options options;
-    const char *output; /* NULL = standard output */
+    const char *rows;    /* a table of runs, NULL = not given */
+    const char *profile; /* name or file, NULL = not given */
+    const char *output;  /* NULL = standard output */
     bool json, quiet, explain, times;
     int32_t operand_count;
     const char *operands[LCP_MAX_OPERANDS];

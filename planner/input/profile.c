@@ -3,6 +3,7 @@
 #include "json_fields.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const attention_cores[] = {"flash", "unfused", NULL};
@@ -188,19 +189,20 @@ lcp_status lcp_read_profile(lcp_profile *out, const char *name_or_path, lcp_erro
     return status;
 }
 
-bool lcp_profile_for(lcp_profile *out, const char *device, const char *framework, bool sixteen_bit)
+lcp_status lcp_profiles_load(lcp_profile **out, size_t *count, lcp_error *err)
 {
-    int32_t best = 0;
-    for (size_t i = 0; lcp_shipped_profiles[i].name != NULL; i++) {
-        lcp_profile profile;
-        int32_t suits = 0;
-        if (read_shipped(&profile, &lcp_shipped_profiles[i], NULL) == LCP_OK) {
-            suits = lcp_profile_suits(&profile, device, framework, sixteen_bit);
-        }
-        if (suits > best) {
-            best = suits;
-            *out = profile;
-        }
+    *count = lcp_profile_count();
+    *out = calloc(*count + 1, sizeof **out);
+    if (*out == NULL) {
+        return lcp_fail(err, LCP_NOMEM, "", "no memory for %zu profiles", *count);
     }
-    return best > 0;
+    lcp_status status = LCP_OK;
+    for (size_t i = 0; status == LCP_OK && i < *count; i++) {
+        status = read_shipped(&(*out)[i], &lcp_shipped_profiles[i], err);
+    }
+    if (status != LCP_OK) {
+        free(*out);
+        *out = NULL;
+    }
+    return status;
 }

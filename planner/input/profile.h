@@ -15,7 +15,7 @@ lcp_status lcp_profile_from_json(lcp_profile *out, json_t *root, const char *fil
 json_t *lcp_profile_to_json(const lcp_profile *profile);
 /* A shipped profile by name, or a file. */
 lcp_status lcp_read_profile(lcp_profile *out, const char *name_or_path, lcp_error *err);
-/* The shipped profile that suits a run best; false if none does. */
-bool lcp_profile_for(lcp_profile *out, const char *device, const char *framework, bool sixteen_bit);
+/* All shipped profiles, in the order of their names; the caller frees *out. */
+lcp_status lcp_profiles_load(lcp_profile **out, size_t *count, lcp_error *err);
 
 #endif

@@ -116,3 +116,18 @@ int32_t lcp_profile_suits(const lcp_profile *profile, const char *device, const 
     }
     return 4 * of_framework + of_device;
 }
+
+const lcp_profile *lcp_profile_choose(const lcp_profile *profiles, size_t count, const char *device,
+                                      const char *framework, bool sixteen_bit)
+{
+    const lcp_profile *best = NULL;
+    int32_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        int32_t suits = lcp_profile_suits(&profiles[i], device, framework, sixteen_bit);
+        if (suits > most) {
+            most = suits;
+            best = &profiles[i];
+        }
+    }
+    return best;
+}

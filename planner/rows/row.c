@@ -1,8 +1,6 @@
 /* Cells of a row, the device and its profile, what was measured. */
 #include "row_internal.h"
 
-#include "input/profile.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -134,14 +132,12 @@ static void read_precision(lcp_row *row, const lcp_row_source *from)
 }
 
 /* Facts of the stack; the row's own words follow in the readers of the run. */
-static void apply_profile(lcp_row *row, const lcp_profile *given)
+static void apply_profile(lcp_row *row, const lcp_profile_set *set)
 {
-    lcp_profile found;
-    const lcp_profile *profile = given;
     lcp_precision precision = row->run.training.precision;
-    if (profile == NULL && lcp_profile_for(&found, row->group.device.name, row->framework, row->sixteen_bit)) {
-        profile = &found;
-    }
+    const lcp_profile *profile = set->forced ? set->profiles
+                                             : lcp_profile_choose(set->profiles, set->count, row->group.device.name,
+                                                                  row->framework, row->sixteen_bit);
     row->run.layout.zero_stage = 0;
     if (profile != NULL) {
         lcp_profile_apply(profile, &row->group.device, &row->run.training);
@@ -186,7 +182,8 @@ static bool is_complete(const lcp_row_source *from)
     return true;
 }
 
-void lcp_row_read(lcp_row *out, const lcp_csv *csv, const lcp_row_map *map, size_t number, const lcp_profile *profile)
+void lcp_row_read(lcp_row *out, const lcp_csv *csv, const lcp_row_map *map, size_t number,
+                  const lcp_profile_set *profiles)
 {
     lcp_row_source from = {csv, map, number};
     *out = (lcp_row){.number = number, .run = lcp_run_default()};
@@ -194,7 +191,7 @@ void lcp_row_read(lcp_row *out, const lcp_csv *csv, const lcp_row_map *map, size
     read_device(out, &from);
     read_precision(out, &from);
     if (out->skipped[0] == '\0') {
-        apply_profile(out, profile);
+        apply_profile(out, profiles);
     }
     lcp_row_read_model(out, &from);
     lcp_row_read_run(out, &from);

@@ -78,9 +78,16 @@ typedef struct lcp_row {
     char skipped[160];           /* why it cannot be estimated; "" = it can */
 } lcp_row;
 
-/* Understands a row with the profile that suits it, or with `profile` if not NULL. Never fails: what cannot be
- * estimated says why in `skipped`. */
-void lcp_row_read(lcp_row *out, const lcp_csv *csv, const lcp_row_map *map, size_t number, const lcp_profile *profile);
+/* Profiles to choose from by device, framework and precision; `forced`: the first one, whatever the row. */
+typedef struct lcp_profile_set {
+    const lcp_profile *profiles;
+    size_t count;
+    bool forced;
+} lcp_profile_set;
+
+/* Understands a row with the profile that suits it. Never fails: what cannot be estimated says why in `skipped`. */
+void lcp_row_read(lcp_row *out, const lcp_csv *csv, const lcp_row_map *map, size_t number,
+                  const lcp_profile_set *profiles);
 /* Points model and cluster at the parts of the row. */
 lcp_cluster lcp_row_bind(lcp_row *row);
 
