@@ -4,7 +4,7 @@
 
 #include "lcp/problem.h"
 
-#define LCP_MAX_OPERANDS 4
+#define LCP_MAX_OPERANDS 32
 
 typedef struct lcp_arguments {
     bool help;
@@ -12,6 +12,7 @@ typedef struct lcp_arguments {
     int64_t sequence_length_tokens, global_batch_sequences; /* 0 = not given */
     lcp_options options;
     const char *rows;    /* a table of runs, NULL = not given */
+    const char *fit;     /* parameters to calibrate, NULL = all */
     const char *profile; /* name or file, NULL = not given */
     const char *output;  /* NULL = standard output */
     bool json, quiet, explain, times;
