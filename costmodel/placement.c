@@ -98,6 +98,25 @@ static bool regular(const lcp_cluster *cluster, rank_pattern pattern)
            (node % pattern.stride == 0 || pattern.stride % node == 0);
 }
 
+static void note_regular(lcp_group_placement *out, const lcp_group *group, rank_pattern pattern)
+{
+    int64_t node = group->devices_per_node;
+    if (pattern.stride * pattern.count > node) {
+        out->ranks_per_node = pattern.stride < node ? node / pattern.stride : 1;
+        widen(out, group->inter_node);
+    }
+}
+
+static void note_all(lcp_group_placement *out, const lcp_cluster *cluster, rank_pattern pattern, int64_t ranks)
+{
+    int64_t block = pattern.stride * pattern.count;
+    for (int64_t start = 0; start + block <= ranks; start += block) {
+        for (int64_t base = start; base < start + pattern.stride; base++) {
+            note_instance(out, cluster, pattern, base);
+        }
+    }
+}
+
 static lcp_group_placement place(const lcp_cost *cost, rank_pattern pattern, int64_t ranks)
 {
     const lcp_cluster *cluster = cost->cluster;
@@ -108,12 +127,10 @@ static lcp_group_placement place(const lcp_cost *cost, rank_pattern pattern, int
         .half_bytes = cost->device->collective_half_bytes,
     };
     out.intra.bandwidth_bytes_per_second *= cost->device->collective_ratio;
-    int64_t block = pattern.stride * pattern.count;
-    bool one = regular(cluster, pattern);
-    for (int64_t start = 0; start + block <= ranks && (start == 0 || !one); start += block) {
-        for (int64_t base = start; base < start + (one ? 1 : pattern.stride); base++) {
-            note_instance(&out, cluster, pattern, base);
-        }
+    if (regular(cluster, pattern)) {
+        note_regular(&out, &cluster->groups[0], pattern);
+    } else {
+        note_all(&out, cluster, pattern, ranks);
     }
     out.inter.bandwidth_bytes_per_second *= cost->device->network_ratio;
     return out;

@@ -132,7 +132,6 @@ static lcp_status solve(double *values, double *errors, fit_context *fit, lcp_er
     for (size_t p = 0; p < fit->parameter_count; p++) {
         low[p] = lcp_parameter_rows[fit->parameters[p]].low;
         high[p] = lcp_parameter_rows[fit->parameters[p]].high;
-        values[p] = fit->start[p];
     }
     lcp_least_squares problem = {.parameter_count = fit->parameter_count,
                                  .residual_count = fit->count + fit->parameter_count,
@@ -145,7 +144,8 @@ static lcp_status solve(double *values, double *errors, fit_context *fit, lcp_er
 }
 
 /* Errors of every fold under a fit to the others. */
-static lcp_status cross_validate(lcp_calibration *out, fit_context *fit, double *scratch, lcp_error *err)
+static lcp_status cross_validate(lcp_calibration *out, fit_context *fit, const double *solution, double *scratch,
+                                 lcp_error *err)
 {
     double values[LCP_PARAMETER_COUNT];
     double errors[LCP_PARAMETER_COUNT];
@@ -153,6 +153,7 @@ static lcp_status cross_validate(lcp_calibration *out, fit_context *fit, double 
     lcp_status status = LCP_OK;
     for (uint32_t fold = 0; status == LCP_OK && fold < LCP_CALIBRATE_FOLDS; fold++) {
         fit->left_out = fold;
+        memcpy(values, solution, sizeof values);
         status = solve(values, errors, fit, err);
         for (int32_t kind = 0; status == LCP_OK && kind < 2; kind++) {
             gather_errors(fit, values, kind == 1, fold, scratch + (kind == 1 ? fit->count : 0), &used[kind]);
@@ -183,6 +184,7 @@ static lcp_status fit_all(lcp_calibration *out, lcp_profile *profile, fit_contex
 {
     double values[LCP_PARAMETER_COUNT];
     double errors[LCP_PARAMETER_COUNT];
+    memcpy(values, fit->start, sizeof values);
     lcp_status status = solve(values, errors, fit, err);
     if (status != LCP_OK) {
         return status;
@@ -195,7 +197,7 @@ static lcp_status fit_all(lcp_calibration *out, lcp_profile *profile, fit_contex
     }
     out->time = summary_of(fit, values, false, scratch);
     out->memory = summary_of(fit, values, true, scratch);
-    return cross_validate(out, fit, scratch, err);
+    return cross_validate(out, fit, values, scratch, err);
 }
 
 lcp_status lcp_calibrate(lcp_calibration *out, lcp_profile *profile, const lcp_calibration_input *input, lcp_error *err)

@@ -71,7 +71,7 @@ static lcp_status solve_once(gsl_multifit_nlinear_workspace *work, gsl_multifit_
     int info = 0;
     int status = gsl_multifit_nlinear_winit(start, &weights.vector, fdf, work);
     if (status == GSL_SUCCESS) {
-        status = gsl_multifit_nlinear_driver(ITERATIONS, 1e-7, 1e-10, 0, NULL, NULL, &info, work);
+        status = gsl_multifit_nlinear_driver(ITERATIONS, 1e-4, 1e-8, 1e-6, NULL, NULL, &info, work);
     }
     /* Out of iterations or no further progress is an answer too. */
     if (status != GSL_SUCCESS && status != GSL_EMAXITER && status != GSL_ENOPROG) {
