@@ -173,7 +173,7 @@ static void price_passes(lcp_layer_cost *out, const lcp_layer_terms *t, const ch
 /* A pass lasts at least as long as the host needs to launch it. */
 static void wait_for_host(lcp_seconds *pass, double others, double host, lcp_kernel_seconds *kernels)
 {
-    kernels->host = fmax(0, host - lcp_seconds_sum(pass) - others);
+    kernels->host = fmax(0, host - pass->compute - others);
     pass->compute += kernels->host;
 }
 
@@ -226,7 +226,7 @@ static void price_layer(const lcp_cost *cost, int32_t layer_class, const chunk_v
     double host = cost->device->layer_host_seconds;
     price_passes(out, t, view);
     wait_for_host(&out->forward, 0, host, &out->forward_kernels);
-    wait_for_host(&out->input_grad, lcp_seconds_sum(&out->weight_grad), host, &out->backward_kernels);
+    wait_for_host(&out->input_grad, out->weight_grad.compute, host, &out->backward_kernels);
     price_recompute(out, t, view->tokens);
     price_sharding(out, cost->layer_gather_seconds[layer_class], cost->layer_reduce_seconds[layer_class],
                    cost->training.zero_overlap_ratio);
