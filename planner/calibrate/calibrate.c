@@ -60,8 +60,11 @@ static void residuals(double *out, const double *values, void *context)
     }
 }
 
-static bool usable(const lcp_row *row, bool of_memory)
+static bool usable(const lcp_row *row, const lcp_profile *profile, bool of_memory)
 {
+    if (lcp_profile_suits(profile, row->group.device.name, row->framework, row->sixteen_bit) == 0) {
+        return false;
+    }
     double measured = of_memory ? row->measured_bytes : row->measured_seconds;
     return row->skipped[0] == '\0' && !row->suspect && !row->out_of_memory && row->complete && measured > 0;
 }
@@ -78,12 +81,12 @@ static uint32_t fold_of(const lcp_row *row)
     return (uint32_t)((hash >> 40) % LCP_CALIBRATE_FOLDS);
 }
 
-static size_t take_samples(sample *out, const lcp_row_table *table, bool of_memory)
+static size_t take_samples(sample *out, const lcp_row_table *table, const lcp_profile *profile, bool of_memory)
 {
     size_t count = 0;
     for (size_t i = 0; i < table->csv.row_count; i++) {
         const lcp_row *row = &table->results[i].row;
-        if (usable(row, of_memory)) {
+        if (usable(row, profile, of_memory)) {
             out[count++] = (sample){.row = row, .of_memory = of_memory, .fold = fold_of(row)};
         }
     }
@@ -217,10 +220,10 @@ lcp_status lcp_calibrate(lcp_calibration *out, lcp_profile *profile, const lcp_c
         return lcp_fail(err, LCP_NOMEM, "", "no memory for %zu rows", rows);
     }
     for (size_t t = 0; t < input->table_count; t++) {
-        out->time_rows += take_samples(samples + out->time_rows, &input->tables[t], false);
+        out->time_rows += take_samples(samples + out->time_rows, &input->tables[t], profile, false);
     }
     for (size_t t = 0; t < input->table_count; t++) {
-        out->memory_rows += take_samples(samples + out->time_rows + out->memory_rows, &input->tables[t], true);
+        out->memory_rows += take_samples(samples + out->time_rows + out->memory_rows, &input->tables[t], profile, true);
     }
     level(samples, out->time_rows);
     level(samples + out->time_rows, out->memory_rows);
