@@ -37,9 +37,10 @@ static lcp_status check_degrees(const lcp_model *model, const lcp_cluster *clust
         return lcp_fail(err, LCP_INPUT, "", "the degrees multiply to %g devices, the cluster has %g", devices, present);
     }
     double stages = (double)l->pp * l->vpp;
-    if (stages > model->layer_count || l->pp > LCP_ESTIMATE_MAX_STAGES) {
-        return lcp_fail(err, LCP_INPUT, "", "found pp x vpp = %g stages, expected at most %d layers and %d ranks",
-                        stages, (int)model->layer_count, LCP_ESTIMATE_MAX_STAGES);
+    if (stages > model->layer_count + 2 || l->pp > LCP_ESTIMATE_MAX_STAGES) {
+        return lcp_fail(err, LCP_INPUT, "",
+                        "pp x vpp = %g stages, expected at most %d (layers, embedding, head) and %d ranks", stages,
+                        (int)model->layer_count + 2, LCP_ESTIMATE_MAX_STAGES);
     }
     if (((int64_t)l->tp * l->ulysses * l->ring * l->dp) % l->ep != 0) {
         return lcp_fail(err, LCP_INPUT, "", "ep = %d does not divide tp x cp x dp", (int)l->ep);
@@ -84,6 +85,9 @@ static void split_layers(lcp_run_view *view)
     int32_t first = run->first_stage_layers;
     int32_t last = run->last_stage_layers;
     int32_t middle = view->virtual_stages - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
+    /* More stages than layers: the ends hold the embedding and the head alone. */
+    view->bare_ends = view->virtual_stages > view->model->layer_count ? 1 : 0;
+    middle -= 2 * view->bare_ends;
     int32_t left = view->model->layer_count - first - last;
     view->base_layers = middle > 0 ? left / middle : 0;
     view->longer = middle > 0 ? left % middle : 0;
@@ -101,7 +105,11 @@ int32_t lcp_run_stage_layers(const lcp_run_view *view, int32_t v, int32_t *first
         *first = view->model->layer_count - run->last_stage_layers;
         return run->last_stage_layers;
     }
-    int32_t middle = v - (head > 0 ? 1 : 0);
+    if (view->bare_ends > 0 && (v == 0 || v == view->virtual_stages - 1)) {
+        *first = v == 0 ? 0 : view->model->layer_count;
+        return 0;
+    }
+    int32_t middle = v - (head > 0 ? 1 : 0) - view->bare_ends;
     *first = head + middle * view->base_layers + (middle < view->longer ? middle : view->longer);
     return view->base_layers + (middle < view->longer ? 1 : 0);
 }

@@ -22,6 +22,7 @@ typedef struct lcp_run_view {
     const lcp_cost *cost;
     int64_t microbatches;
     int32_t virtual_stages;      /* pp * vpp */
+    int32_t bare_ends;           /* 1: first and last virtual stage hold no layer */
     int32_t base_layers, longer; /* of a middle virtual stage; how many of them hold one more */
     lcp_run_layer *layers;       /* [class_count] */
     lcp_end_cost embedding, head;

@@ -63,7 +63,7 @@ static lcp_core_terms core_terms(const layer_parts *p, const lcp_rate *rate, dou
     if (mixer->product_count == 0) {
         return (lcp_core_terms){0};
     }
-    double launches = p->cost->layout.ring_method == LCP_RING_P2P && mixer->pair_flops > 0 ? p->s->ring : 1;
+    double launches = p->cost->layout.ring_method != LCP_RING_ALL_GATHER && mixer->pair_flops > 0 ? p->s->ring : 1;
     return (lcp_core_terms){
         .fixed_seconds = launches * rate->overhead_seconds,
         .seconds_per_pair = mixer->pair_flops / p->s->ranks / flops_per_second,
@@ -220,6 +220,21 @@ static void set_traffic(lcp_layer_terms *out, const layer_parts *p)
     out->traffic_rebuilt[LCP_RECOMPUTE_FULL] = out->traffic_forward;
 }
 
+/* Blocks go round inside the node while other blocks change nodes: the slower of the two. */
+static lcp_line double_ring_line(const lcp_group_placement *ring, double share)
+{
+    double inside = (double)ring->ranks_per_node;
+    double nodes = ceil((double)ring->ranks / inside);
+    double steps = (double)ring->ranks - nodes;
+    lcp_line intra = {steps * ring->intra.latency_seconds, steps * share / ring->intra.bandwidth_bytes_per_second};
+    lcp_line inter = {0, 0};
+    if (nodes > 1) {
+        inter.fixed = (nodes - 1) * ring->inter.latency_seconds;
+        inter.per_token = (nodes - 1) * share / ring->inter.bandwidth_bytes_per_second;
+    }
+    return lcp_line_steeper(intra, inter);
+}
+
 static void set_ring(lcp_layer_terms *out, const layer_parts *p)
 {
     double ring = p->s->ring;
@@ -228,10 +243,13 @@ static void set_ring(lcp_layer_terms *out, const layer_parts *p)
         return;
     }
     lcp_line line = lcp_collective_line(LCP_COLLECTIVE_ALL_GATHER, ring * share, &p->cost->ring);
-    if (p->cost->layout.ring_method == LCP_RING_P2P) {
+    if (p->cost->layout.ring_method != LCP_RING_ALL_GATHER) {
         line = lcp_collective_line(LCP_COLLECTIVE_SEND_RECV, (ring - 1) * share, &p->cost->ring);
         line.fixed *= ring - 1;
         out->ring_hidden_ratio = (ring - 1) / ring;
+    }
+    if (p->cost->layout.ring_method == LCP_RING_DOUBLE) {
+        line = double_ring_line(&p->cost->ring, share);
     }
     out->ring_forward = line;
     /* Keys and values again, and their gradients. */

@@ -24,7 +24,11 @@ typedef struct lcp_chunk {
     const lcp_segment *segments; /* [segment_count] */
 } lcp_chunk;
 
-typedef enum lcp_ring_method { LCP_RING_P2P, LCP_RING_ALL_GATHER } lcp_ring_method;
+typedef enum lcp_ring_method {
+    LCP_RING_P2P,        /* one ring over all ranks, step by step beside the attention it feeds */
+    LCP_RING_ALL_GATHER, /* keys and values of all ranks first */
+    LCP_RING_DOUBLE      /* rings inside nodes, and between them through every rank's own port */
+} lcp_ring_method;
 
 /* Degrees; devices = dp * pp * tp * ulysses * ring. cp = ulysses * ring. Rank order tp, ulysses, ring, dp, pp
  * (innermost first); ep groups are ep consecutive ranks of one stage, so ep divides tp * cp * dp. */

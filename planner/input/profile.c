@@ -20,6 +20,7 @@ static const lcp_field fields[] = {
     LCP_OPTIONAL_CHOICE_FIELD(lcp_profile, loss, losses),
     LCP_OPTIONAL_INT32_FIELD(lcp_profile, gradient_bytes, 2, 4),
     LCP_OPTIONAL_INT32_FIELD(lcp_profile, zero_stage, 0, 3),
+    LCP_OPTIONAL_STRING_FIELD(lcp_profile, recompute),
     {.key = NULL},
 };
 
@@ -86,7 +87,7 @@ lcp_status lcp_profile_from_json(lcp_profile *out, json_t *root, const char *fil
     static const char *const extra[] = {"format", "frameworks", "devices", "parameters", "fit", NULL};
     lcp_json_cursor cursor = lcp_json_root(file, root);
     lcp_device device;
-    *out = (lcp_profile){.sixteen_bit = true, .loss = LCP_LOSS_FUSED, .gradient_bytes = 4};
+    *out = (lcp_profile){.sixteen_bit = true, .loss = LCP_LOSS_FUSED, .gradient_bytes = 4, .recompute = "none"};
     lcp_status status = lcp_json_format(&cursor, "lcplan.profile/1", err);
     status = status == LCP_OK ? lcp_fields_only(&cursor, fields, extra, err) : status;
     status = status == LCP_OK ? lcp_fields_read(out, &cursor, fields, err) : status;

@@ -74,6 +74,7 @@ typedef struct lcp_row {
     bool out_of_memory;      /* the run failed for want of memory */
     bool suspect;            /* the table itself says not to trust it */
     char framework[64];
+    char recompute[64];          /* of the profile, for a blank cell */
     char profile[LCP_NAME_SIZE]; /* that was applied; "" = catalogue */
     char skipped[160];           /* why it cannot be estimated; "" = it can */
 } lcp_row;

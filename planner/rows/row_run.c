@@ -10,6 +10,20 @@ static int32_t degree(const lcp_row_source *from, lcp_row *row, lcp_column colum
     return (int32_t)lcp_row_integer(from, row, column, preset, 1, 1 << 20);
 }
 
+/* "cp" may hold the whole degree where a method mixes rings with an exchange of heads inside the node. */
+static void read_context(lcp_row *row)
+{
+    lcp_layout *l = &row->run.layout;
+    bool mixed = lcp_row_says(row->framework, "ulysses") || lcp_row_says(row->framework, "usp");
+    l->ring_method = lcp_row_says(row->framework, "burst") || lcp_row_says(row->framework, "double") ? LCP_RING_DOUBLE
+                                                                                                     : LCP_RING_P2P;
+    while (mixed && l->ring % 2 == 0 && l->ulysses < row->group.devices_per_node &&
+           row->class.attention.heads % (2 * l->ulysses * l->tp) == 0) {
+        l->ring /= 2;
+        l->ulysses *= 2;
+    }
+}
+
 static void read_degrees(lcp_row *row, const lcp_row_source *from)
 {
     lcp_layout *l = &row->run.layout;
@@ -40,7 +54,7 @@ static void read_degrees(lcp_row *row, const lcp_row_source *from)
     }
     /* A megatron-style flag of 1, or the degree over which norms are shared. */
     l->sequence_parallel = l->tp > 1 && lcp_row_number(from, row, LCP_COLUMN_SP, 0, 0, 1e6) >= 1;
-    l->ring_method = LCP_RING_P2P;
+    read_context(row);
     row->group.nodes = (devices + row->group.devices_per_node - 1) /
                        (row->group.devices_per_node > 0 ? row->group.devices_per_node : 1);
 }
@@ -194,7 +208,8 @@ static void read_selective(lcp_row *row, const char *text)
 
 void lcp_row_read_recompute(lcp_row *row, const lcp_row_source *from)
 {
-    const char *text = lcp_row_text(from, LCP_COLUMN_RECOMPUTE);
+    const char *given = lcp_row_text(from, LCP_COLUMN_RECOMPUTE);
+    const char *text = given[0] != '\0' ? given : row->recompute;
     lcp_run_recompute *r = &row->run.recompute;
     int64_t layers = trailing_number(text);
     *r = (lcp_run_recompute){.method = LCP_METHOD_NONE};
