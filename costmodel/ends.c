@@ -16,12 +16,14 @@ typedef struct loss_row {
     double kept_hidden;                   /* times the hidden states: themselves, and their gradient */
 } loss_row;
 
-static loss_row loss_of(lcp_loss loss, double e)
+static loss_row loss_of(lcp_loss loss, double e, double pieces)
 {
     const loss_row rows[] = {
         [LCP_LOSS_EAGER] = {EAGER_LOSS_BYTES, EAGER_LOSS_GRAD_BYTES, e + 4, 4, 1},
         [LCP_LOSS_FUSED] = {FUSED_LOSS_WIDTHS * e, FUSED_LOSS_WIDTHS * e, e, 0, 1},
         [LCP_LOSS_CHUNKED] = {FUSED_LOSS_WIDTHS * e, 0, 0, e / LOSS_PIECES, 2},
+        [LCP_LOSS_PARALLEL] = {EAGER_LOSS_BYTES, EAGER_LOSS_GRAD_BYTES, e + 4, 0, 1},
+        [LCP_LOSS_FUSED_LINEAR] = {FUSED_LOSS_WIDTHS * e, 0, 0, e / pieces, 2},
     };
     return rows[loss];
 }
@@ -87,7 +89,8 @@ void lcp_head_terms_of(lcp_end_terms *out, const lcp_cost *cost, const lcp_shard
     lcp_rates rates = lcp_rates_of(cost->device, cost->training.precision);
     double hidden = s->element_bytes * (double)model->hidden_size;
     double vocabulary = (double)model->vocab_size / s->ranks;
-    loss_row loss = loss_of(cost->training.loss, s->element_bytes);
+    double pieces = fmax(1, (double)model->vocab_size / (double)model->hidden_size);
+    loss_row loss = loss_of(cost->training.loss, s->element_bytes, pieces);
     double norm = 2 * hidden / s->residual_ranks;
     out->elementwise_forward = lcp_elementwise_line(&rates, norm + loss.forward_bytes * vocabulary, 3);
     out->elementwise_backward = lcp_elementwise_line(&rates, 1.5 * norm + loss.backward_bytes * vocabulary, 2);

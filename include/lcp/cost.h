@@ -47,7 +47,13 @@ typedef enum lcp_precision {
     LCP_PRECISION_FP8,
     LCP_PRECISION_FP4
 } lcp_precision;
-typedef enum lcp_loss { LCP_LOSS_EAGER, LCP_LOSS_FUSED, LCP_LOSS_CHUNKED } lcp_loss;
+typedef enum lcp_loss {
+    LCP_LOSS_EAGER,       /* 16-bit logits, a 32-bit copy and a 32-bit gradient */
+    LCP_LOSS_FUSED,       /* 16-bit logits, overwritten by their gradient */
+    LCP_LOSS_CHUNKED,     /* an eighth of the logits at a time, gradient of the hidden states made in F */
+    LCP_LOSS_PARALLEL,    /* Megatron-LM's vocabulary-parallel loss: 16-bit logits and a 32-bit softmax */
+    LCP_LOSS_FUSED_LINEAR /* head and loss in one kernel: as many logits at a time as hidden states */
+} lcp_loss;
 typedef enum lcp_attention_core {
     LCP_ATTENTION_CORE_FLASH,  /* one kernel, scores never in memory, masked blocks skipped */
     LCP_ATTENTION_CORE_UNFUSED /* products, softmax and dropout apart; every score computed and kept */
@@ -58,8 +64,7 @@ typedef enum lcp_optimizer { LCP_OPTIMIZER_ADAM, LCP_OPTIMIZER_SGD, LCP_OPTIMIZE
 typedef struct lcp_training {
     lcp_precision precision;
     lcp_optimizer optimizer;
-    lcp_loss loss;             /* eager: 16-bit logits + fp32 copy + fp32 gradient; fused: 16-bit in
-                                  place; chunked: 1/8 of fused, gradient of the hidden states made in F */
+    lcp_loss loss;             /* default fused */
     int32_t gradient_bytes;    /* per parameter, 2 or 4; default 4 (fp32 accumulation) */
     int32_t kv_gradient_bytes; /* per element of the KV-gradient accumulators of sliced sequences; default 4 */
     double expert_imbalance;   /* hottest expert rank / mean, >= 1; default 1.05 */
@@ -73,6 +78,12 @@ typedef struct lcp_training {
                                    latent for every later slice (false); default true */
 } lcp_training;
 lcp_training lcp_training_default(void);
+
+/* Words of the enums above, in their order, NULL-terminated. */
+extern const char *const lcp_precision_names[];
+extern const char *const lcp_optimizer_names[];
+extern const char *const lcp_loss_names[];
+extern const char *const lcp_attention_core_names[];
 
 typedef struct lcp_recompute_row {
     const char *name; /* "none", "activation", "mlp", "attention-output", "full" */

@@ -106,10 +106,6 @@ static lcp_status store_two_or_four(void *field, const lcp_option *option, const
 }
 
 static const char *const recompute_modes[] = {"auto", "none", "selective", "full", NULL};
-static const char *const precisions[] = {"bf16", "fp16", "fp32", "fp8", "fp4", NULL};
-static const char *const optimizers[] = {"adam", "sgd", "muon", NULL};
-static const char *const losses[] = {"eager", "fused", "chunked", NULL};
-
 static const lcp_option common[] = {
     {'h', "help", NULL, "print this and exit", lcp_store_on, AT(help), 0, 0, NULL},
 };
@@ -153,9 +149,11 @@ static const lcp_option layout[] = {
 
 static const lcp_option training[] = {
     {0, "precision", "NAME", "bf16, fp16, fp32, fp8 or fp4", lcp_store_choice, AT(options.training.precision), 0, 0,
-     precisions},
-    {0, "optimizer", "NAME", "adam, sgd or muon", lcp_store_choice, AT(options.training.optimizer), 0, 0, optimizers},
-    {0, "loss", "NAME", "eager, fused or chunked", lcp_store_choice, AT(options.training.loss), 0, 0, losses},
+     lcp_precision_names},
+    {0, "optimizer", "NAME", "adam, sgd or muon", lcp_store_choice, AT(options.training.optimizer), 0, 0,
+     lcp_optimizer_names},
+    {0, "loss", "NAME", "eager, fused, chunked, vocab-parallel or fused-linear", lcp_store_choice,
+     AT(options.training.loss), 0, 0, lcp_loss_names},
     {0, "gradient-bytes", "2|4", "bytes of an accumulated gradient (4)", store_two_or_four,
      AT(options.training.gradient_bytes), 0, 0, NULL},
     {0, "kv-gradient-bytes", "2|4", "bytes of an accumulated gradient of keys and values (4)", store_two_or_four,

@@ -6,18 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const attention_cores[] = {"flash", "unfused", NULL};
-static const char *const losses[] = {"eager", "fused", "chunked", NULL};
-
 static const lcp_field fields[] = {
     LCP_STRING_FIELD(lcp_profile, name),
     LCP_STRING_FIELD(lcp_profile, device),
     LCP_OPTIONAL_STRING_FIELD(lcp_profile, stack),
     LCP_OPTIONAL_STRING_FIELD(lcp_profile, provenance),
     LCP_OPTIONAL_BOOL_FIELD(lcp_profile, sixteen_bit),
-    LCP_OPTIONAL_CHOICE_FIELD(lcp_profile, attention_core, attention_cores),
+    LCP_OPTIONAL_CHOICE_FIELD(lcp_profile, attention_core, lcp_attention_core_names),
     LCP_OPTIONAL_BOOL_FIELD(lcp_profile, dropout),
-    LCP_OPTIONAL_CHOICE_FIELD(lcp_profile, loss, losses),
+    LCP_OPTIONAL_CHOICE_FIELD(lcp_profile, loss, lcp_loss_names),
     LCP_OPTIONAL_INT32_FIELD(lcp_profile, gradient_bytes, 2, 4),
     LCP_OPTIONAL_INT32_FIELD(lcp_profile, zero_stage, 0, 3),
     LCP_OPTIONAL_STRING_FIELD(lcp_profile, recompute),

@@ -30,7 +30,7 @@ static json_case cases[] = {
      "found \"tf32\", expected one of: bf16, fp16, fp32, fp8"},
     {"{'training': {'optimizer': 'lion'}}", "t: $.training.optimizer",
      "found \"lion\", expected one of: adam, sgd, muon"},
-    {"{'training': {'loss': 'x'}}", "t: $.training.loss", "found \"x\", expected one of: eager, fused, chunked"},
+    {"{'training': {'loss': 'x'}}", "t: $.training.loss", "found \"x\", expected one of: eager, fused, chunked, vocab-parallel, fused-linear"},
     {"{'training': {'gradient_bytes': 3}}", "t: $.training.gradient_bytes", "found 3, expected 2 or 4"},
     {"{'training': {'gradient_bytes': 8}}", "t: $.training.gradient_bytes", "found 8, expected an integer in [2, 4]"},
     {"{'training': {'kv_gradient_bytes': 3}}", "t: $.training.kv_gradient_bytes", "found 3, expected 2 or 4"},
