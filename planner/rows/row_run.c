@@ -155,12 +155,34 @@ static void read_attention_core(lcp_row *row, const lcp_row_source *from)
         row->run.training.attention_core = LCP_ATTENTION_CORE_UNFUSED;
     } else if (text[0] != '\0') {
         row->run.training.attention_core = LCP_ATTENTION_CORE_FLASH;
+    } else if (lcp_row_says(notes, "transformer-impl local")) {
+        row->run.training.attention_core = LCP_ATTENTION_CORE_UNFUSED;
     }
     if (lcp_row_says(notes, "dropout 0.0")) {
         row->run.training.dropout = false;
     } else if (lcp_row_says(notes, "dropout 0.")) {
         row->run.training.dropout = true;
     }
+}
+
+/* Value of "name=12" among the further arguments, 0 if it is not there. */
+static int32_t argument(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+    size_t length = strlen(name);
+    return at != NULL && at[length] == '=' ? (int32_t)strtol(at + length + 1, NULL, 10) : 0;
+}
+
+/* Further arguments, in the words of Megatron-LM. Its own fusion of the loss keeps a 32-bit copy and its exponentials.
+ */
+static void read_arguments(lcp_row *row, const lcp_row_source *from)
+{
+    const char *text = lcp_row_text(from, LCP_COLUMN_EXTRA_ARGS);
+    if (lcp_row_says(text, "cross-entropy-loss-fusion=True")) {
+        row->run.training.loss = lcp_row_says(text, "cross-entropy-fusion-impl=te") ? LCP_LOSS_FUSED : LCP_LOSS_EAGER;
+    }
+    row->run.first_stage_layers = argument(text, "decoder-first-pipeline-num-layers");
+    row->run.last_stage_layers = argument(text, "decoder-last-pipeline-num-layers");
 }
 
 void lcp_row_read_run(lcp_row *row, const lcp_row_source *from)
@@ -170,9 +192,7 @@ void lcp_row_read_run(lcp_row *row, const lcp_row_source *from)
     read_sharding(row, from);
     read_schedule(row, from);
     read_attention_core(row, from);
-    if (lcp_row_says(lcp_row_text(from, LCP_COLUMN_EXTRA_ARGS), "cross-entropy-loss-fusion=True")) {
-        row->run.training.loss = LCP_LOSS_FUSED;
-    }
+    read_arguments(row, from);
 }
 
 /* Modules named in "selective:[layernorm moe_act]", "selective:moe,layernorm". */
