@@ -95,6 +95,9 @@ extern const lcp_device_row lcp_device_rows[];
 extern const size_t lcp_device_row_count;
 /* By any of the three names, whatever the case; false if unknown. */
 bool lcp_device_find(lcp_device *out, const char *name);
+/* Devices that share the fast links of this one where that is more than a node, as jobs use them (a power of two);
+ * 0 = a node. */
+int64_t lcp_device_domain(const char *name);
 /* Peaks, memory and links 0 or empty, everything else at values common to recent devices. */
 lcp_device lcp_device_generic(void);
 

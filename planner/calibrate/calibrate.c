@@ -66,7 +66,7 @@ static bool usable(const lcp_row *row, const lcp_profile *profile, bool of_memor
         return false;
     }
     double measured = of_memory ? row->measured_bytes : row->measured_seconds;
-    return row->skipped[0] == '\0' && !row->suspect && !row->out_of_memory && row->complete && measured > 0;
+    return row->skipped[0] == '\0' && !row->suspect && !row->out_of_memory && row->described && measured > 0;
 }
 
 /* Rows of one model, device count and length stay in one fold, so that a fold is new to the others. */

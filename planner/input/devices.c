@@ -89,6 +89,13 @@ const lcp_device_row lcp_device_rows[] = {
 };
 const size_t lcp_device_row_count = sizeof lcp_device_rows / sizeof lcp_device_rows[0];
 
+/* Racks whose NVLink switches join 72 devices; jobs take 64. */
+int64_t lcp_device_domain(const char *name)
+{
+    bool rack = strncmp(name, "GB200-", 6) == 0 || strncmp(name, "GB300-", 6) == 0;
+    return rack ? 64 : 0;
+}
+
 lcp_device lcp_device_generic(void)
 {
     return (lcp_device){

@@ -84,7 +84,7 @@ lcp_status lcp_profile_from_json(lcp_profile *out, json_t *root, const char *fil
     static const char *const extra[] = {"format", "frameworks", "devices", "parameters", "fit", NULL};
     lcp_json_cursor cursor = lcp_json_root(file, root);
     lcp_device device;
-    *out = (lcp_profile){.sixteen_bit = true, .loss = LCP_LOSS_FUSED, .gradient_bytes = 4, .recompute = "none"};
+    *out = (lcp_profile){.sixteen_bit = true, .loss = LCP_LOSS_FUSED, .gradient_bytes = 4};
     lcp_status status = lcp_json_format(&cursor, "lcplan.profile/1", err);
     status = status == LCP_OK ? lcp_fields_only(&cursor, fields, extra, err) : status;
     status = status == LCP_OK ? lcp_fields_read(out, &cursor, fields, err) : status;

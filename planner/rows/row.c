@@ -10,13 +10,14 @@
 #include <string.h>
 
 const char *const lcp_row_columns[LCP_COLUMN_COUNT] = {
-    "model",         "params_b", "layers",    "hidden",     "heads",       "kv_heads",
-    "head_dim",      "ffn",      "gated_mlp", "vocab",      "experts",     "topk",
-    "seq_len",       "gbs",      "mbs",       "grad_accum", "gpus",        "gpu_type",
-    "gpus_per_node", "tp",       "sp",        "cp",         "ulysses",     "pp",
-    "vpp",           "ep",       "dp",        "zero_fsdp",  "recompute",   "offload",
-    "precision",     "schedule", "attn_impl", "framework",  "iter_time_s", "tokens_per_s_gpu",
-    "peak_mem_gb",   "mem_unit", "status",    "notes",      "extra_args"};
+    "model",         "params_b", "layers",      "hidden",     "heads",       "kv_heads",
+    "head_dim",      "ffn",      "gated_mlp",   "vocab",      "experts",     "topk",
+    "seq_len",       "gbs",      "mbs",         "grad_accum", "gpus",        "gpu_type",
+    "gpus_per_node", "tp",       "sp",          "cp",         "ulysses",     "pp",
+    "vpp",           "ep",       "dp",          "zero_fsdp",  "recompute",   "offload",
+    "precision",     "schedule", "attn_impl",   "framework",  "iter_time_s", "tokens_per_s_gpu",
+    "mfu_pct",       "hfu_pct",  "peak_mem_gb", "mem_unit",   "status",      "notes",
+    "extra_args"};
 
 lcp_row_map lcp_row_map_of(const lcp_csv *csv)
 {
@@ -107,7 +108,12 @@ static void read_device(lcp_row *row, const lcp_row_source *from)
     row->group.intra_node = row->group.device.intra_node;
     row->group.inter_node = row->group.device.inter_node;
     row->group.host = row->group.device.host;
+    int64_t domain = lcp_device_domain(row->group.device.name);
+    int64_t devices = lcp_row_integer(from, row, LCP_COLUMN_GPUS, 1, 1, 10000000);
     row->group.devices_per_node = lcp_row_integer(from, row, LCP_COLUMN_GPUS_PER_NODE, 8, 1, 1024);
+    if (domain > row->group.devices_per_node) {
+        row->group.devices_per_node = devices < domain ? devices : domain;
+    }
 }
 
 static void read_precision(lcp_row *row, const lcp_row_source *from)
@@ -170,11 +176,11 @@ static void read_measured(lcp_row *row, const lcp_row_source *from)
 }
 
 /* Settings that decide the time, all in the row? */
-static bool is_complete(const lcp_row_source *from)
+static bool is_described(const lcp_row_source *from)
 {
     static const lcp_column needed[] = {LCP_COLUMN_LAYERS, LCP_COLUMN_HIDDEN, LCP_COLUMN_HEADS, LCP_COLUMN_SEQ_LEN,
                                         LCP_COLUMN_GBS,    LCP_COLUMN_MBS,    LCP_COLUMN_GPUS,  LCP_COLUMN_TP,
-                                        LCP_COLUMN_PP,     LCP_COLUMN_CP,     LCP_COLUMN_DP,    LCP_COLUMN_RECOMPUTE};
+                                        LCP_COLUMN_PP,     LCP_COLUMN_CP,     LCP_COLUMN_DP};
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
         if (lcp_row_blank(from, needed[i])) {
             return false;
@@ -198,7 +204,9 @@ void lcp_row_read(lcp_row *out, const lcp_csv *csv, const lcp_row_map *map, size
     lcp_row_read_run(out, &from);
     lcp_row_read_recompute(out, &from);
     read_measured(out, &from);
-    out->complete = is_complete(&from);
+    bool recompute_known = !lcp_row_blank(&from, LCP_COLUMN_RECOMPUTE);
+    out->described = is_described(&from) && (recompute_known || out->recompute[0] != '\0');
+    out->complete = out->described && recompute_known;
 }
 
 /* One class for all layers. */

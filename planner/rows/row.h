@@ -44,6 +44,8 @@ typedef enum lcp_column {
     LCP_COLUMN_FRAMEWORK,
     LCP_COLUMN_ITER_TIME_S,
     LCP_COLUMN_TOKENS_PER_S_GPU,
+    LCP_COLUMN_MFU_PCT,
+    LCP_COLUMN_HFU_PCT,
     LCP_COLUMN_PEAK_MEM_GB,
     LCP_COLUMN_MEM_UNIT,
     LCP_COLUMN_STATUS,
@@ -67,6 +69,7 @@ typedef struct lcp_row {
     lcp_group group;
     lcp_run run;
     bool sixteen_bit;
+    bool described;          /* the same, recompute from the profile where the row does not say */
     bool complete;           /* every setting that decides the time was in the row */
     double measured_seconds; /* 0 = not measured */
     double measured_bytes;   /* 0 = not measured */

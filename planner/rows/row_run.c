@@ -34,6 +34,9 @@ static void read_degrees(lcp_row *row, const lcp_row_source *from)
     l->pp = degree(from, row, LCP_COLUMN_PP, 1);
     l->vpp = degree(from, row, LCP_COLUMN_VPP, 1);
     l->ep = degree(from, row, LCP_COLUMN_EP, 1);
+    if (row->class.ffn.kind == LCP_FFN_MOE && lcp_row_blank(from, LCP_COLUMN_EP)) {
+        lcp_row_skip(row, "ep: blank in a mixture of experts");
+    }
     if (devices == 0) {
         lcp_row_skip(row, "gpus: blank");
         devices = 1;
@@ -212,10 +215,26 @@ static uint32_t modules_of(const char *text)
     return modules;
 }
 
-static void read_selective(lcp_row *row, const char *text)
+/* "selective:block" recomputes some layers whole; hardware over model FLOPs says how many. */
+static void read_blocks(lcp_row *row, const lcp_row_source *from)
+{
+    double mfu = lcp_row_number(from, row, LCP_COLUMN_MFU_PCT, 0, 0, 100);
+    double hfu = lcp_row_number(from, row, LCP_COLUMN_HFU_PCT, 0, 0, 100);
+    double again = mfu > 0 && hfu >= mfu ? 3 * (hfu / mfu - 1) : -1;
+    if (again < 0) {
+        lcp_row_skip(row, "recompute: 'selective:block' without mfu_pct and hfu_pct does not say how much");
+        return;
+    }
+    double share = again < 1 ? 1 - again : 0;
+    row->run.recompute = (lcp_run_recompute){LCP_METHOD_POLICY, 0, 0, LCP_RECOMPUTE_NONE, share};
+}
+
+static void read_selective(lcp_row *row, const lcp_row_source *from, const char *text)
 {
     lcp_run_recompute *r = &row->run.recompute;
-    if (lcp_row_says(text, "all but attention")) {
+    if (strcmp(text, "selective:block") == 0) {
+        read_blocks(row, from);
+    } else if (lcp_row_says(text, "all but attention")) {
         *r = (lcp_run_recompute){LCP_METHOD_POLICY, 0, 0, LCP_RECOMPUTE_ATTENTION_OUTPUT, 1};
     } else if (lcp_row_says(text, "half of the sequence")) {
         *r = (lcp_run_recompute){LCP_METHOD_POLICY, 0, 0, LCP_RECOMPUTE_ATTENTION_OUTPUT, 0.5};
@@ -237,7 +256,7 @@ void lcp_row_read_recompute(lcp_row *row, const lcp_row_source *from)
         return;
     }
     if (lcp_row_says(text, "selective")) {
-        read_selective(row, text);
+        read_selective(row, from, text);
     } else if (lcp_row_says(text, "full:block") && layers > 0) {
         *r = (lcp_run_recompute){.method = LCP_METHOD_BLOCK, .layers = (int32_t)layers};
     } else if (lcp_row_says(text, "full:uniform") && layers > 1) {
