@@ -93,7 +93,8 @@ static chunk_view view_equal(const lcp_cost *cost, int64_t sequences, int64_t le
 
 static double core_seconds(const lcp_core_terms *core, const chunk_view *view)
 {
-    double compute = core->seconds_per_pair * (view->pairs + core->half_rows * view->reach);
+    double rows = view->pairs * (1 + core->fill_rows / view->tokens) + core->half_rows * view->reach;
+    double compute = core->seconds_per_pair * rows;
     compute += core->seconds_per_token * view->tokens + core->seconds_per_prefix * view->prefix;
     compute += core->seconds_per_key * view->keys;
     double memory = core->memory_per_token * view->tokens + core->memory_per_key * view->keys;

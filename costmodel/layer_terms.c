@@ -9,6 +9,7 @@
 #define SCAN_BACKWARD_FLOPS 2.0
 /* Keys and values expanded again, and the two gradients of the expansion. */
 #define EXPANSION_BACKWARD_FLOPS 3.0
+#define REFERENCE_WIDTH 128.0
 /* Traffic of unfused attention per query, key and head, in elements: products write and read the scores and the
  * probabilities, softmax reads and writes; backward reads and writes both again and their gradients. */
 #define SCORE_FORWARD_ELEMENTS 4.0
@@ -57,6 +58,22 @@ static void set_products(lcp_layer_terms *out, const layer_parts *p)
     out->pair_flops = p->mixer.pair_flops;
 }
 
+/* Rows times heads that a rank holds of a chunk shrink with the ring, the heads and the tensor degree. */
+static double fill_rows(const layer_parts *p)
+{
+    double heads = (double)p->layer->attention.heads / (p->s->tp * p->s->ulysses);
+    return p->mixer.pair_flops > 0 ? p->cost->device->attention_parallel_rows * p->s->ring / heads : 0;
+}
+
+/* Exponentials do not shrink with the width of a head; ratios of attention are those of heads of 128. */
+static double narrow_factor(const layer_parts *p)
+{
+    double narrow = p->cost->device->attention_narrow_width;
+    const lcp_attention *a = &p->layer->attention;
+    double width = (double)(a->kind == LCP_ATTENTION_LATENT ? a->nope_head_dim + a->rope_head_dim : a->head_dim);
+    return p->mixer.pair_flops > 0 ? (1 + narrow / width) / (1 + narrow / REFERENCE_WIDTH) : 1;
+}
+
 static lcp_core_terms core_terms(const layer_parts *p, const lcp_rate *rate, double flops_per_second)
 {
     const lcp_mixer *mixer = &p->mixer;
@@ -66,8 +83,9 @@ static lcp_core_terms core_terms(const layer_parts *p, const lcp_rate *rate, dou
     double launches = p->cost->layout.ring_method != LCP_RING_ALL_GATHER && mixer->pair_flops > 0 ? p->s->ring : 1;
     return (lcp_core_terms){
         .fixed_seconds = launches * rate->overhead_seconds,
-        .seconds_per_pair = mixer->pair_flops / p->s->ranks / flops_per_second,
+        .seconds_per_pair = mixer->pair_flops / p->s->ranks / flops_per_second * narrow_factor(p),
         .half_rows = rate->half_rows * p->s->ring,
+        .fill_rows = fill_rows(p),
         .seconds_per_token = mixer->token_flops / p->s->ranks / flops_per_second,
         .seconds_per_prefix = mixer->prefix_flops / p->rates.matmul_flops_per_second,
         .seconds_per_key = mixer->ring_key_flops / p->rates.matmul_flops_per_second,
@@ -84,9 +102,11 @@ static lcp_core_terms unfused_terms(const layer_parts *p, double elements, doubl
     double bytes = heads * (elements * p->s->element_bytes + dropout);
     lcp_core_terms terms = core_terms(p, &p->cost->device->attention_forward, p->rates.matmul_flops_per_second);
     terms.fixed_seconds = 4 * p->rates.launch_seconds;
-    terms.seconds_per_score = flops * terms.seconds_per_pair + bytes / p->rates.memory_bytes_per_second;
+    terms.seconds_per_score =
+        flops * terms.seconds_per_pair / narrow_factor(p) + bytes / p->rates.memory_bytes_per_second;
     terms.seconds_per_pair = 0;
     terms.half_rows = 0;
+    terms.fill_rows = 0;
     return terms;
 }
 
@@ -211,10 +231,9 @@ static void set_traffic(lcp_layer_terms *out, const layer_parts *p)
     };
     out->traffic_input_grad = out->traffic_forward;
     out->traffic_rebuilt[LCP_RECOMPUTE_MLP] = (lcp_traffic_terms){.tp = t.ffn_gather, .ep = t.dispatch};
-    double in = p->mixer.exchange_in_ratio;
     out->traffic_rebuilt[LCP_RECOMPUTE_ATTENTION_OUTPUT] = (lcp_traffic_terms){
         .tp = lcp_line_sum(mixer, t.ffn_gather),
-        .cp = {t.exchange.fixed * (t.messages - 1), t.exchange.per_token * in},
+        .cp = exchange, /* the output is kept by heads: it goes out again too */
         .ep = t.dispatch,
     };
     out->traffic_rebuilt[LCP_RECOMPUTE_FULL] = out->traffic_forward;
@@ -264,6 +283,7 @@ static double kept_bytes(const layer_parts *p, const lcp_recompute_rule *rule)
     double bytes = p->residual_bytes * (fmax(inputs, 1) + (rule->keeps_norms ? p->blocks : 0));
     bytes += rule->keeps_mixer ? p->mixer.kept_inside_bytes : 0;
     bytes += rule->keeps_core ? p->mixer.kept_core_bytes : 0;
+    bytes += rule->keeps_mixer ? p->mixer.kept_exchanged_bytes : 0;
     bytes += rule->keeps_ffn ? ffn->kept_inside_bytes : 0;
     bytes -= rule->keeps_ffn && !rule->keeps_activation ? ffn->kept_activation_bytes : 0;
     /* A mask of a byte for each element of what a block adds to the residual stream. */

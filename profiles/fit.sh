@@ -33,6 +33,9 @@ fit a100-fsdp all llm_foundry_mpt
 fit h100-fsdp all llm_foundry_mpt
 fit a100-internevo all internevo_7b_20b
 fit a800-burstengine all burstengine_long_context
+fit a100-pcie-bmtrain $memory burst_attention_pcie
+fit a800-loongtrain all burstengine_long_context
+fit a800-megatron all burstengine_long_context
 fit a100-easycontext all easycontext_ring
 fit a100-fms all fms_fsdp
 fit h100-fms all fms_fsdp

@@ -28,18 +28,21 @@ typedef struct lcp_device {
     lcp_rate matmul;
     lcp_rate attention_forward;
     lcp_rate attention_backward;
-    double memory_ratio;          /* of memory bandwidth reached by element-wise kernels */
-    double collective_ratio;      /* of link bandwidth reached by large collectives, (0, 1] */
-    double collective_half_bytes; /* message size at which half of that is reached */
-    double network_ratio;         /* of a port's line rate reached between nodes, (0, 1] */
-    double pass_overhead_seconds; /* per forward or backward pass of a stage */
-    double hop_overhead_seconds;  /* per stage-to-stage send, added to the link latency */
-    double layer_host_seconds;    /* least seconds of one pass over one layer: the host launching its kernels */
-    double step_overhead_seconds; /* per optimizer step: data, clipping, logging, launches of the update */
-    double activation_ratio;      /* bytes of activations seen over those counted, >= 1: rounding, fragments, copies */
-    int64_t fixed_memory_bytes;   /* context, libraries, communicators */
-    double power_watts;           /* 0 = unknown */
-    lcp_link intra_node;          /* catalogue default for a group that does not say */
+    double attention_narrow_width;  /* head width w costs (1 + this / w) / (1 + this / 128) per FLOP: softmax beside
+                                       narrow  products, >= 0 */
+    double attention_parallel_rows; /* query rows times heads that half fill the device with work, >= 0 */
+    double memory_ratio;            /* of memory bandwidth reached by element-wise kernels */
+    double collective_ratio;        /* of link bandwidth reached by large collectives, (0, 1] */
+    double collective_half_bytes;   /* message size at which half of that is reached */
+    double network_ratio;           /* of a port's line rate reached between nodes, (0, 1] */
+    double pass_overhead_seconds;   /* per forward or backward pass of a stage */
+    double hop_overhead_seconds;    /* per stage-to-stage send, added to the link latency */
+    double layer_host_seconds;      /* least seconds of one pass over one layer: the host launching its kernels */
+    double step_overhead_seconds;   /* per optimizer step: data, clipping, logging, launches of the update */
+    double activation_ratio;    /* bytes of activations seen over those counted, >= 1: rounding, fragments, copies */
+    int64_t fixed_memory_bytes; /* context, libraries, communicators */
+    double power_watts;         /* 0 = unknown */
+    lcp_link intra_node;        /* catalogue default for a group that does not say */
     lcp_link inter_node;
     lcp_link host;
     char provenance[384];

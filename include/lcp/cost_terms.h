@@ -33,9 +33,10 @@ typedef struct lcp_product_terms {
 
 /* Attention core (or scan) of a chunk in one pass: the larger of compute and memory. */
 typedef struct lcp_core_terms {
-    double fixed_seconds;      /* launches */
-    double seconds_per_pair;   /* causal pair, half_rows apart */
-    double half_rows;          /* of a segment: a segment of n queries costs pairs * (1 + half_rows / n) */
+    double fixed_seconds;    /* launches */
+    double seconds_per_pair; /* causal pair, half_rows apart */
+    double fill_rows;        /* a chunk of T tokens costs pairs * fill_rows / T more: too few rows to fill the device */
+    double half_rows;        /* of a segment: a segment of n queries costs pairs * (1 + half_rows / n) */
     double seconds_per_token;  /* linear kinds */
     double seconds_per_prefix; /* keys and values expanded again for every token of the prefix */
     double seconds_per_key;    /* expansion of keys and values that arrive as latents */

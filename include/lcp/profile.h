@@ -68,6 +68,7 @@ typedef struct lcp_profile {
     lcp_loss loss;
     int32_t gradient_bytes; /* 2 or 4 */
     int32_t zero_stage;     /* where a run does not say */
+    char offload[64];       /* the same for what lives on the host */
     char recompute[64];     /* the same, in the words of a table of runs; "" = not known, none is taken */
     lcp_parameter_value values[LCP_PARAMETER_COUNT];
 } lcp_profile;

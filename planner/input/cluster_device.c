@@ -24,6 +24,8 @@ static const lcp_field device_fields[] = {
     LCP_OPTIONAL_REAL_FIELD(lcp_device, peak_fp4_flops_per_second, 0, LCP_MAX_RATE),
     LCP_OPTIONAL_INT_FIELD(lcp_device, memory_bytes, 1, LCP_MAX_MEMORY_BYTES),
     LCP_OPTIONAL_REAL_FIELD(lcp_device, memory_bandwidth_bytes_per_second, DBL_MIN, LCP_MAX_RATE),
+    LCP_OPTIONAL_REAL_FIELD(lcp_device, attention_narrow_width, 0, 1e6),
+    LCP_OPTIONAL_REAL_FIELD(lcp_device, attention_parallel_rows, 0, 1e9),
     LCP_OPTIONAL_REAL_FIELD(lcp_device, memory_ratio, DBL_MIN, 1),
     LCP_OPTIONAL_REAL_FIELD(lcp_device, collective_ratio, DBL_MIN, 1),
     LCP_OPTIONAL_REAL_FIELD(lcp_device, collective_half_bytes, 0, 1e12),

@@ -132,6 +132,8 @@ static void set_curves(lcp_device *out, const lcp_device_rates *rates)
     out->matmul = rates->matmul;
     out->attention_forward = rates->attention_forward;
     out->attention_backward = rates->attention_backward;
+    out->attention_narrow_width = rates->attention_narrow_width;
+    out->attention_parallel_rows = rates->attention_parallel_rows;
     out->memory_ratio = rates->memory_ratio;
     out->collective_ratio = rates->collective_ratio;
     out->collective_half_bytes = rates->collective_half_bytes;

@@ -18,6 +18,7 @@ static const lcp_field fields[] = {
     LCP_OPTIONAL_INT32_FIELD(lcp_profile, gradient_bytes, 2, 4),
     LCP_OPTIONAL_INT32_FIELD(lcp_profile, zero_stage, 0, 3),
     LCP_OPTIONAL_STRING_FIELD(lcp_profile, recompute),
+    LCP_OPTIONAL_STRING_FIELD(lcp_profile, offload),
     {.key = NULL},
 };
 

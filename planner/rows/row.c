@@ -149,6 +149,7 @@ static void apply_profile(lcp_row *row, const lcp_profile_set *set)
         lcp_profile_apply(profile, &row->group.device, &row->run.training);
         row->run.layout.zero_stage = profile->zero_stage;
         snprintf(row->recompute, sizeof row->recompute, "%s", profile->recompute);
+        snprintf(row->offload, sizeof row->offload, "%s", profile->offload);
         snprintf(row->profile, sizeof row->profile, "%s", profile->name);
     }
     row->run.training.precision = precision;

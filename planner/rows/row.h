@@ -78,6 +78,7 @@ typedef struct lcp_row {
     bool suspect;            /* the table itself says not to trust it */
     char framework[64];
     char recompute[64];          /* of the profile, for a blank cell */
+    char offload[64]; /* the same */
     char profile[LCP_NAME_SIZE]; /* that was applied; "" = catalogue */
     char skipped[160];           /* why it cannot be estimated; "" = it can */
 } lcp_row;

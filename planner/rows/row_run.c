@@ -11,10 +11,14 @@ static int32_t degree(const lcp_row_source *from, lcp_row *row, lcp_column colum
 }
 
 /* "cp" may hold the whole degree where a method mixes rings with an exchange of heads inside the node. */
-static void read_context(lcp_row *row)
+static void read_context(lcp_row *row, const lcp_row_source *from)
 {
     lcp_layout *l = &row->run.layout;
     bool mixed = lcp_row_says(row->framework, "ulysses") || lcp_row_says(row->framework, "usp");
+    bool blank = lcp_row_blank(from, LCP_COLUMN_CP) && lcp_row_blank(from, LCP_COLUMN_ULYSSES);
+    if (blank && (mixed || lcp_row_says(row->framework, "burst") || lcp_row_says(row->framework, "-cp"))) {
+        lcp_row_skip(row, "cp: blank in a run with context parallelism");
+    }
     l->ring_method = lcp_row_says(row->framework, "burst") || lcp_row_says(row->framework, "double") ? LCP_RING_DOUBLE
                                                                                                      : LCP_RING_P2P;
     while (mixed && l->ring % 2 == 0 && l->ulysses < row->group.devices_per_node &&
@@ -57,7 +61,7 @@ static void read_degrees(lcp_row *row, const lcp_row_source *from)
     }
     /* A megatron-style flag of 1, or the degree over which norms are shared. */
     l->sequence_parallel = l->tp > 1 && lcp_row_number(from, row, LCP_COLUMN_SP, 0, 0, 1e6) >= 1;
-    read_context(row);
+    read_context(row, from);
     row->group.nodes = (devices + row->group.devices_per_node - 1) /
                        (row->group.devices_per_node > 0 ? row->group.devices_per_node : 1);
 }
@@ -139,7 +143,8 @@ static void read_sharding(lcp_row *row, const lcp_row_source *from)
 static void read_schedule(lcp_row *row, const lcp_row_source *from)
 {
     const char *text = lcp_row_text(from, LCP_COLUMN_SCHEDULE);
-    const char *offload = lcp_row_text(from, LCP_COLUMN_OFFLOAD);
+    const char *given = lcp_row_text(from, LCP_COLUMN_OFFLOAD);
+    const char *offload = given[0] != '\0' ? given : row->offload;
     row->run.schedule = row->run.layout.vpp > 1 ? LCP_RUN_INTERLEAVED : LCP_RUN_1F1B;
     if (lcp_row_says(text, "gpipe")) {
         row->run.schedule = LCP_RUN_GPIPE;
@@ -154,7 +159,10 @@ static void read_attention_core(lcp_row *row, const lcp_row_source *from)
 {
     const char *text = lcp_row_text(from, LCP_COLUMN_ATTN_IMPL);
     const char *notes = lcp_row_text(from, LCP_COLUMN_NOTES);
-    if (lcp_row_says(text, "unfused") || lcp_row_says(text, "plain")) {
+    if (lcp_row_says(text, "plain") && lcp_row_says(row->framework, "burst")) {
+        row->run.training.attention_core =
+            LCP_ATTENTION_CORE_FLASH; /* block by block round the ring: keeps no scores */
+    } else if (lcp_row_says(text, "unfused") || lcp_row_says(text, "plain")) {
         row->run.training.attention_core = LCP_ATTENTION_CORE_UNFUSED;
     } else if (text[0] != '\0') {
         row->run.training.attention_core = LCP_ATTENTION_CORE_FLASH;

@@ -23,7 +23,7 @@ expect 2 - "unknown kind 'device', the nearest is devices" list device
 expect 2 - "nothing more is expected at 'more'" list devices more
 expect 2 - 'PLAN is needed' verify
 expect 2 - "nothing more is expected at 'b'" verify a b
-expect 2 - 'too many operands' verify 1 2 3 4 5
+expect 2 - 'nothing more is expected' verify 1 2
 expect 6 - '^lcplan: --help: cannot open' verify -- --help
 expect 2 - "the nearest is --model" plan --modle x
 expect 2 - "unknown option '-x'" plan -x

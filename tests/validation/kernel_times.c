@@ -98,7 +98,7 @@ static double prefill(kernel_case *k)
 static double flash(kernel_case *k)
 {
     bool both = strcmp(text(k, "pass"), "fwd+bwd") == 0;
-    bool newest = strstr(text(k, "implementation"), k->device.attention_forward.half_rows > 500 ? "3" : "2") != NULL;
+    bool newest = strstr(text(k, "implementation"), k->device.peak_flops_per_second > 500e12 ? "3" : "2") != NULL;
     if (number(k, "causal") < 1 || strncmp(text(k, "implementation"), "FlashAttention-", 15) != 0 || !newest ||
         strstr(text(k, "dtype"), "fp8") != NULL) {
         return 0;
