@@ -230,6 +230,11 @@ static void set_traffic(lcp_layer_terms *out, const layer_parts *p)
         .ep = lcp_line_times(t.dispatch, 2),
     };
     out->traffic_input_grad = out->traffic_forward;
+    /* Backward, what was gathered is reduced, beside the weight gradient where the trainer does that. */
+    bool scattered = p->cost->layout.sequence_parallel;
+    lcp_line reduced = scattered ? lcp_line_sum(t.mixer_gather, t.ffn_gather) : lcp_line_sum(mixer, ffn);
+    double hidden = p->cost->training.tp_grad_overlap_ratio;
+    out->traffic_input_grad.tp = lcp_line_sum(out->traffic_forward.tp, lcp_line_times(reduced, -hidden));
     out->traffic_rebuilt[LCP_RECOMPUTE_MLP] = (lcp_traffic_terms){.tp = t.ffn_gather, .ep = t.dispatch};
     out->traffic_rebuilt[LCP_RECOMPUTE_ATTENTION_OUTPUT] = (lcp_traffic_terms){
         .tp = lcp_line_sum(mixer, t.ffn_gather),

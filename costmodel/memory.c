@@ -134,7 +134,14 @@ double lcp_cost_hop_seconds_of_tokens(const lcp_cost *cost, int64_t padded_token
         return 0;
     }
     double bytes = hop_bytes(cost, (double)padded_tokens);
-    return cost->device->hop_overhead_seconds + lcp_collective_seconds(LCP_COLLECTIVE_SEND_RECV, bytes, &cost->pp);
+    double gather = 0;
+    /* Where every tensor-parallel rank holds the whole tensor, each sends its share and gathers the others' again. */
+    if (!cost->layout.sequence_parallel && cost->layout.tp > 1) {
+        gather = lcp_collective_seconds(LCP_COLLECTIVE_ALL_GATHER, bytes, &cost->tp);
+        bytes /= cost->layout.tp;
+    }
+    double send = lcp_collective_seconds(LCP_COLLECTIVE_SEND_RECV, bytes, &cost->pp);
+    return cost->device->hop_overhead_seconds + send + gather;
 }
 
 int64_t lcp_cost_buffer_bytes(const lcp_cost *cost, int64_t chunk_tokens)

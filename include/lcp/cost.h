@@ -64,14 +64,15 @@ typedef enum lcp_optimizer { LCP_OPTIMIZER_ADAM, LCP_OPTIMIZER_SGD, LCP_OPTIMIZE
 typedef struct lcp_training {
     lcp_precision precision;
     lcp_optimizer optimizer;
-    lcp_loss loss;             /* default fused */
-    int32_t gradient_bytes;    /* per parameter, 2 or 4; default 4 (fp32 accumulation) */
-    int32_t kv_gradient_bytes; /* per element of the KV-gradient accumulators of sliced sequences; default 4 */
-    double expert_imbalance;   /* hottest expert rank / mean, >= 1; default 1.05 */
-    double dp_overlap_ratio;   /* share of gradient reduction and parameter gather hidden at step end; default 0.5 */
-    double tp_overlap_ratio;   /* share of tensor-parallel traffic hidden under products; default 0 */
-    double ep_overlap_ratio;   /* share of expert all-to-all hidden; default 0 */
-    double zero_overlap_ratio; /* ZeRO 2 and 3 exchanges hide this share of what compute could hide; default 1 */
+    lcp_loss loss;                /* default fused */
+    int32_t gradient_bytes;       /* per parameter, 2 or 4; default 4 (fp32 accumulation) */
+    int32_t kv_gradient_bytes;    /* per element of the KV-gradient accumulators of sliced sequences; default 4 */
+    double expert_imbalance;      /* hottest expert rank / mean, >= 1; default 1.05 */
+    double dp_overlap_ratio;      /* share of gradient reduction and parameter gather hidden at step end; default 0.5 */
+    double tp_overlap_ratio;      /* share of tensor-parallel traffic hidden under products; default 0 */
+    double tp_grad_overlap_ratio; /* of the input gradient's reduction, hidden under the weight gradient; default 0 */
+    double ep_overlap_ratio;      /* share of expert all-to-all hidden; default 0 */
+    double zero_overlap_ratio;    /* ZeRO 2 and 3 exchanges hide this share of what compute could hide; default 1 */
     lcp_attention_core attention_core; /* default flash */
     bool dropout;                      /* masks kept: 1 byte an element of each block's output and of unfused scores */
     bool mla_keeps_expanded_kv; /* latent attention: prefix keys and values kept expanded (true) or re-expanded from the

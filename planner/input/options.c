@@ -14,6 +14,7 @@ static const lcp_field training_fields[] = {
     LCP_OPTIONAL_REAL_FIELD(lcp_training, expert_imbalance, 1, 1e6),
     LCP_OPTIONAL_REAL_FIELD(lcp_training, dp_overlap_ratio, 0, 1),
     LCP_OPTIONAL_REAL_FIELD(lcp_training, tp_overlap_ratio, 0, 1),
+    LCP_OPTIONAL_REAL_FIELD(lcp_training, tp_grad_overlap_ratio, 0, 1),
     LCP_OPTIONAL_REAL_FIELD(lcp_training, ep_overlap_ratio, 0, 1),
     LCP_OPTIONAL_REAL_FIELD(lcp_training, zero_overlap_ratio, 0, 1),
     LCP_OPTIONAL_CHOICE_FIELD(lcp_training, attention_core, lcp_attention_core_names),

@@ -80,7 +80,8 @@ static void every_field_reads_back(void **state)
         "true, 'min_slice_tokens': 77, 'gap_ratio': 0.25, 'threads': 3, 'max_candidates': 9, 'time_limit_seconds': "
         "1.5, 'training': {'precision': 'fp8', 'optimizer': 'muon', 'loss': 'chunked', 'gradient_bytes': 2, "
         "'kv_gradient_bytes': 2, 'expert_imbalance': 1.5, 'dp_overlap_ratio': 0.25, 'tp_overlap_ratio': 0.75, "
-        "'ep_overlap_ratio': 0.125, 'zero_overlap_ratio': 0.5, 'attention_core': 'unfused', 'dropout': true, "
+        "'tp_grad_overlap_ratio': 0.375, 'ep_overlap_ratio': 0.125, 'zero_overlap_ratio': 0.5, 'attention_core': "
+        "'unfused', 'dropout': true, "
         "'mla_keeps_expanded_kv': false}}");
     lcp_options options;
     assert_int_equal(lcp_options_from_json(&options, root, "t", NULL), LCP_OK);

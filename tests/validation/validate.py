@@ -5,7 +5,7 @@
 
 Every table of data/ (or of FOLDER) goes through `lcplan estimate --rows` with the shipped profiles. Scored: 16-bit,
 dense, complete rows that their own table does not call SUSPECT. Beside every error stands that of a naive model: one
-constant utilisation for each family of devices, fitted to the same rows. Mixtures, 8-bit runs and rows with settings
+constant utilisation for each source and family of devices, fitted to the same rows. Mixtures, 8-bit runs and rows with settings
 missing are reported, not gated.
 """
 import argparse
@@ -79,13 +79,13 @@ def family(row):
 
 
 def naive_times(rows):
-    """One utilisation for each family: the median over its rows."""
+    """One utilisation for each source and family of devices: the median over its rows."""
     shares = collections.defaultdict(list)
-    for row in [r for r in rows if r["source"] not in REPORTED]:
+    for row in rows:
         ideal = flops(row) / number(row, "gpus") / PEAK.get(family(row), 312e12)
-        shares[family(row)].append(ideal / measured_seconds(row))
+        shares[row["source"], family(row)].append(ideal / measured_seconds(row))
     use = {name: quantile(values, 0.5) for name, values in shares.items()}
-    return [flops(row) / number(row, "gpus") / PEAK.get(family(row), 312e12) / use.get(family(row), 0.4) for row in rows]
+    return [flops(row) / number(row, "gpus") / PEAK.get(family(row), 312e12) / use[row["source"], family(row)] for row in rows]
 
 
 def ranks(values):
