@@ -1,5 +1,6 @@
 #include "cli/problem_options.h"
 
+#include "cli/profiles.h"
 #include "input/input.h"
 #include "lcp/schedule.h"
 
@@ -114,6 +115,8 @@ static const lcp_option inputs[] = {
     {0, "model", "FILE", "config.json of the model, or lcplan.model/1", lcp_store_text, AT(model), 0, 0, NULL},
     {0, "cluster", "FILE|DEVICE:NxM", "lcplan.cluster/1, or N nodes of M devices, as h100-sxm:16x8", lcp_store_text,
      AT(cluster), 0, 0, NULL},
+    {0, "profile", "NAME|FILE", "rates of a device and software stack; 'lcplan list profiles' (the catalogue's)",
+     lcp_store_text, AT(profile), 0, 0, NULL},
     {0, "workload", "FILE", "lcplan.workload/1: the lengths of a global batch", lcp_store_text, AT(workload), 0, 0,
      NULL},
 };
@@ -221,6 +224,10 @@ lcp_status lcp_problem_read(lcp_problem *out, const lcp_arguments *arguments, lc
     }
     if (status == LCP_OK) {
         status = lcp_read_cluster(&out->cluster, &out->cluster_source, arguments->cluster, err);
+    }
+    if (status == LCP_OK && arguments->profile != NULL) {
+        lcp_profile profile;
+        status = lcp_apply_profile(&profile, &out->cluster, &out->options.training, arguments->profile, err);
     }
     if (status == LCP_OK && arguments->workload != NULL) {
         status = lcp_read_workload(&out->workload, &out->workload_source, arguments->workload, err);

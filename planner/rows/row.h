@@ -78,7 +78,7 @@ typedef struct lcp_row {
     bool suspect;            /* the table itself says not to trust it */
     char framework[64];
     char recompute[64];          /* of the profile, for a blank cell */
-    char offload[64]; /* the same */
+    char offload[64];            /* the same */
     char profile[LCP_NAME_SIZE]; /* that was applied; "" = catalogue */
     char skipped[160];           /* why it cannot be estimated; "" = it can */
 } lcp_row;
@@ -93,6 +93,8 @@ typedef struct lcp_profile_set {
 /* Understands a row with the profile that suits it. Never fails: what cannot be estimated says why in `skipped`. */
 void lcp_row_read(lcp_row *out, const lcp_csv *csv, const lcp_row_map *map, size_t number,
                   const lcp_profile_set *profiles);
+/* Reads none, full, full:block:N, full:uniform:N, selective:MODULE,... or the name of a policy; false if it is none. */
+bool lcp_recompute_parse(lcp_run_recompute *out, const char *text);
 /* Points model and cluster at the parts of the row. */
 lcp_cluster lcp_row_bind(lcp_row *row);
 

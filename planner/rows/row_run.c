@@ -206,23 +206,6 @@ void lcp_row_read_run(lcp_row *row, const lcp_row_source *from)
     read_arguments(row, from);
 }
 
-/* Modules named in "selective:[layernorm moe_act]", "selective:moe,layernorm". */
-static uint32_t modules_of(const char *text)
-{
-    uint32_t modules = 0;
-    for (uint32_t m = 0; m < LCP_MODULE_COUNT; m++) {
-        modules |= lcp_row_says(text, lcp_module_rows[m].name) ? 1U << m : 0U;
-    }
-    char word[16];
-    for (const char *c = text; *c != '\0';) {
-        size_t length = strcspn(c, " ,[]:");
-        snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : 0, c);
-        modules |= strcmp(word, "moe") == 0 ? 1U << LCP_MODULE_MLP : 0U;
-        c += length + (c[length] != '\0' ? 1 : 0);
-    }
-    return modules;
-}
-
 /* "selective:block" recomputes some layers whole; hardware over model FLOPs says how many. */
 static void read_blocks(lcp_row *row, const lcp_row_source *from)
 {
@@ -246,9 +229,7 @@ static void read_selective(lcp_row *row, const lcp_row_source *from, const char 
         *r = (lcp_run_recompute){LCP_METHOD_POLICY, 0, 0, LCP_RECOMPUTE_ATTENTION_OUTPUT, 1};
     } else if (lcp_row_says(text, "half of the sequence")) {
         *r = (lcp_run_recompute){LCP_METHOD_POLICY, 0, 0, LCP_RECOMPUTE_ATTENTION_OUTPUT, 0.5};
-    } else if (modules_of(text) != 0) {
-        *r = (lcp_run_recompute){.method = LCP_METHOD_SELECTIVE, .modules = modules_of(text)};
-    } else {
+    } else if (!lcp_recompute_parse(r, text)) {
         lcp_row_skip(row, "recompute: '%.60s' does not say what is recomputed", text);
     }
 }
@@ -258,20 +239,15 @@ void lcp_row_read_recompute(lcp_row *row, const lcp_row_source *from)
     const char *given = lcp_row_text(from, LCP_COLUMN_RECOMPUTE);
     const char *text = given[0] != '\0' ? given : row->recompute;
     lcp_run_recompute *r = &row->run.recompute;
-    int64_t layers = trailing_number(text);
     *r = (lcp_run_recompute){.method = LCP_METHOD_NONE};
     if (text[0] == '\0' || strcmp(text, "none") == 0) {
         return;
     }
     if (lcp_row_says(text, "selective")) {
         read_selective(row, from, text);
-    } else if (lcp_row_says(text, "full:block") && layers > 0) {
-        *r = (lcp_run_recompute){.method = LCP_METHOD_BLOCK, .layers = (int32_t)layers};
-    } else if (lcp_row_says(text, "full:uniform") && layers > 1) {
-        *r = (lcp_run_recompute){.method = LCP_METHOD_UNIFORM, .layers = (int32_t)layers};
-    } else if (lcp_row_says(text, "full")) {
+    } else if (!lcp_recompute_parse(r, text) && lcp_row_says(text, "full")) {
         r->method = LCP_METHOD_FULL;
-    } else {
+    } else if (!lcp_recompute_parse(r, text)) {
         lcp_row_skip(row, "recompute: '%.60s' is not known", text);
     }
 }
