@@ -10,6 +10,9 @@
 /* Keys and values expanded again, and the two gradients of the expansion. */
 #define EXPANSION_BACKWARD_FLOPS 3.0
 #define REFERENCE_WIDTH 128.0
+/* A ring adds each step's 16-bit result to a 32-bit sum: bytes an element of the output forward, of the gradients of
+ * queries, keys and values backward. */
+#define RING_MERGE_BYTES 10.0
 /* Traffic of unfused attention per query, key and head, in elements: products write and read the scores and the
  * probabilities, softmax reads and writes; backward reads and writes both again and their gradients. */
 #define SCORE_FORWARD_ELEMENTS 4.0
@@ -124,6 +127,18 @@ static void set_unfused_core(lcp_layer_terms *out, const layer_parts *p)
     out->score_bytes *= p->cost->device->activation_ratio;
 }
 
+/* Every step touches all of a rank's rows: a ring of r steps over n / r rows is n rows. */
+static void add_ring_merges(lcp_layer_terms *out, const layer_parts *p)
+{
+    const lcp_attention *a = &p->layer->attention;
+    double head_ranks = p->s->tp * p->s->ulysses;
+    double width = (double)a->heads * (double)a->v_head_dim / head_ranks;
+    double kv_width = p->mixer.kv_elements * p->s->ring;
+    double seconds = RING_MERGE_BYTES / p->rates.memory_bytes_per_second;
+    out->core_forward.seconds_per_token += seconds * width;
+    out->core_backward.seconds_per_token += seconds * (width + kv_width);
+}
+
 static void set_core(lcp_layer_terms *out, const layer_parts *p)
 {
     const lcp_device *device = p->cost->device;
@@ -141,6 +156,9 @@ static void set_core(lcp_layer_terms *out, const layer_parts *p)
     backward.memory_per_token *= CORE_BACKWARD_FLOPS;
     backward.memory_per_key *= CORE_BACKWARD_FLOPS;
     out->core_backward = backward;
+    if (p->s->ring > 1 && p->cost->layout.ring_method != LCP_RING_ALL_GATHER && p->mixer.pair_flops > 0) {
+        add_ring_merges(out, p);
+    }
 }
 
 static double fp8_cast_bytes(const layer_parts *p)

@@ -183,6 +183,14 @@ static size_t choose_parameters(lcp_parameter *out, double *start, const lcp_cal
     return count;
 }
 
+/* The rows held it, or pulled it away from its start. */
+static bool moved(lcp_parameter parameter, const lcp_parameter_value *value, double start)
+{
+    const lcp_parameter_row *row = &lcp_parameter_rows[parameter];
+    double held = row->low > 0 ? row->spread * start : row->spread * row->high;
+    return value->error < 0.9 * held || fabs(value->value - start) > 0.05 * held;
+}
+
 static lcp_status fit_all(lcp_calibration *out, lcp_profile *profile, fit_context *fit, double *scratch, lcp_error *err)
 {
     double values[LCP_PARAMETER_COUNT];
@@ -194,8 +202,12 @@ static lcp_status fit_all(lcp_calibration *out, lcp_profile *profile, fit_contex
     }
     for (size_t i = 0; i < fit->parameter_count; i++) {
         lcp_parameter p = fit->parameters[i];
-        profile->values[p] = (lcp_parameter_value){true, values[i], errors[i]};
         out->fitted[p] = true;
+        out->values[p] = (lcp_parameter_value){true, values[i], errors[i]};
+        if (!moved(p, &out->values[p], fit->start[i])) {
+            continue; /* the rows say nothing of it: the profile leaves it alone */
+        }
+        profile->values[p] = out->values[p];
         out->start[p] = fit->start[i];
     }
     out->time = summary_of(fit, values, false, scratch);

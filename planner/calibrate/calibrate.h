@@ -18,8 +18,9 @@ typedef struct lcp_calibration {
     size_t time_rows, memory_rows;     /* measurements the fit used */
     double start[LCP_PARAMETER_COUNT]; /* where each parameter began: the mean of its prior */
     bool fitted[LCP_PARAMETER_COUNT];
-    lcp_error_summary time, memory;                 /* of the rows it was fitted to */
-    lcp_error_summary crossed_time, crossed_memory; /* of rows left out: whole sweeps, in LCP_CALIBRATE_FOLDS parts */
+    lcp_parameter_value values[LCP_PARAMETER_COUNT]; /* what the fit found, also where the profile leaves it alone */
+    lcp_error_summary time, memory;                  /* of the rows it was fitted to */
+    lcp_error_summary crossed_time, crossed_memory;  /* of rows left out: whole sweeps, in LCP_CALIBRATE_FOLDS parts */
 } lcp_calibration;
 
 /* profile: in, the start (its given values, else the catalogue's); out, with fitted values and standard errors.

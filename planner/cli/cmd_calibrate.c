@@ -43,7 +43,7 @@ static void print_errors(const char *what, const lcp_error_summary *fit, const l
     }
 }
 
-static void print_fit(const lcp_calibration *fit, const lcp_profile *profile)
+static void print_fit(const lcp_calibration *fit)
 {
     print_errors("time", &fit->time, &fit->crossed_time);
     print_errors("memory", &fit->memory, &fit->crossed_memory);
@@ -53,13 +53,40 @@ static void print_fit(const lcp_calibration *fit, const lcp_profile *profile)
         if (!fit->fitted[p]) {
             continue;
         }
-        const lcp_parameter_value *v = &profile->values[p];
+        const lcp_parameter_value *v = &fit->values[p];
         double held = row->low > 0 ? row->spread * v->value : row->spread * row->high;
         double ratio = v->error / held;
         fprintf(stderr, "%-26s %12.4g %12.4g %12.2g  %s\n", row->name, fit->start[p], v->value, v->error,
                 ratio < 0.3   ? "by the rows"
                 : ratio < 0.8 ? "partly"
                               : "by its start only");
+    }
+}
+
+/* What the profile says of itself. */
+static void set_provenance(lcp_profile *profile, const lcp_calibration *fit, const lcp_arguments *arguments)
+{
+    char *at = profile->provenance;
+    size_t left = sizeof profile->provenance;
+    int used = snprintf(at, left, "fitted to %zu times and %zu memory figures of", fit->time_rows, fit->memory_rows);
+    for (int32_t i = 0; i < arguments->operand_count && (size_t)used < left; i++) {
+        const char *slash = strrchr(arguments->operands[i], '/');
+        at += used;
+        left -= (size_t)used;
+        used = snprintf(at, left, "%s %s", i > 0 ? "," : "", slash != NULL ? slash + 1 : arguments->operands[i]);
+    }
+    const lcp_error_summary *sums[] = {&fit->time, &fit->memory};
+    const lcp_error_summary *crossed[] = {&fit->crossed_time, &fit->crossed_memory};
+    const char *const names[] = {"time", "memory"};
+    for (int32_t k = 0; k < 2 && (size_t)used < left; k++) {
+        at += used;
+        left -= (size_t)used;
+        used = sums[k]->count == 0
+                   ? 0
+                   : snprintf(at, left,
+                              "; %s error median %.1f %%, 90th percentile %.1f %%, of rows left out %.1f %%, %.1f %%",
+                              names[k], 100 * sums[k]->median, 100 * sums[k]->ninetieth, 100 * crossed[k]->median,
+                              100 * crossed[k]->ninetieth);
     }
 }
 
@@ -94,9 +121,12 @@ static lcp_status run(const lcp_arguments *arguments, lcp_error *err)
     }
     lcp_calibration_input input = {tables, (size_t)arguments->operand_count, fit};
     status = status == LCP_OK ? lcp_calibrate(&result, &profile, &input, err) : status;
-    status = status == LCP_OK ? write_profile(&profile, arguments->output, err) : status;
+    if (status == LCP_OK) {
+        set_provenance(&profile, &result, arguments);
+        status = write_profile(&profile, arguments->output, err);
+    }
     if (status == LCP_OK && !arguments->quiet) {
-        print_fit(&result, &profile);
+        print_fit(&result);
     }
     for (int32_t i = 0; i < arguments->operand_count; i++) {
         lcp_row_table_dispose(&tables[i]);
