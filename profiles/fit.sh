@@ -42,6 +42,9 @@ fit h100-fms all fms_fsdp
 fit a100-megatron-core $memory megatron_functional_tests
 fit h100-megatron-core $memory megatron_functional_tests
 fit b200-megatron-core $memory megatron_functional_tests
+kernels=matmul_ratio,memory_ratio,zero_overlap_ratio,network_ratio,step_overhead_seconds,pass_overhead_seconds
+fit a100-any all fms_fsdp internevo_7b_20b
+fit h100-any $kernels fms_fsdp
 # No public rows to fit: the seed says what was assumed.
 cp "$here/seeds/h100-nemo-bf16.json" "$here/h100-nemo-bf16.json"
 fit h100-nemo-fp8 all mlperf_gpt3_175b mlperf_llama31_405b mlperf_llama31_8b megatron_bridge_perf nemo_2407_and_megatron_llama

@@ -61,7 +61,7 @@ typedef struct lcp_profile {
     char device[LCP_NAME_SIZE]; /* catalogue name */
     char stack[LCP_NAME_SIZE];  /* software, for people */
     char provenance[1024];
-    lcp_words frameworks; /* rows whose framework begins with one of them; none: any framework */
+    lcp_words frameworks; /* rows whose framework holds one of them, whatever the case; none: any */
     lcp_words devices;    /* further devices it may be used for, catalogue names */
     bool sixteen_bit;     /* for fp16, bf16 and fp32; false: for fp8 and fp4 */
     lcp_attention_core attention_core;

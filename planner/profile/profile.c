@@ -1,6 +1,7 @@
 /* Parameters of a profile as a table, and what they do to a device and a way of training. */
 #include "lcp/profile.h"
 
+#include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -97,15 +98,29 @@ static bool holds_word(const lcp_words *list, const char *word)
     return false;
 }
 
-/* Length of the longest listed beginning of `framework`, 0 if none. */
+/* `word` occurs in `text`, whatever the case. */
+static bool says(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    for (; *text != '\0'; text++) {
+        size_t i = 0;
+        while (i < length && tolower((unsigned char)text[i]) == tolower((unsigned char)word[i])) {
+            i++;
+        }
+        if (i == length) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Length of the longest listed word that the name of the framework holds, 0 if none. */
 static int32_t framework_match(const lcp_words *list, const char *framework)
 {
     int32_t best = 0;
     for (int32_t i = 0; i < list->count; i++) {
-        size_t length = strlen(list->words[i]);
-        if (strncmp(list->words[i], framework, length) == 0 && (int32_t)length > best) {
-            best = (int32_t)length;
-        }
+        int32_t length = (int32_t)strlen(list->words[i]);
+        best = length > best && says(framework, list->words[i]) ? length : best;
     }
     return best;
 }

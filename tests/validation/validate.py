@@ -306,6 +306,7 @@ def main():
     parser.add_argument("kernel_times")
     parser.add_argument("--rows", default=os.path.join(HERE, "data"))
     parser.add_argument("--worst", type=int, default=0)
+    parser.add_argument("--known", default="", help="bars known to be missed, as printed, separated by ';'")
     arguments = parser.parse_args()
     bars = Bars()
     rows, skipped = read_all(arguments.lcplan, arguments.rows)
@@ -326,10 +327,17 @@ def main():
                                                            measured_seconds(r))))[:arguments.worst]:
         print("worst:", row["source"], row["row_id"], row["model"], measured_seconds(row),
               row["predicted_iteration_seconds"], row["profile"])
+    known = [name.strip() for name in arguments.known.split(";") if name.strip()]
+    fresh = [name for name in bars.missed if name not in known]
     if bars.missed:
         print("bars missed: " + "; ".join(bars.missed))
+    for name in known:
+        if name not in bars.missed:
+            print(f"no longer missed, take it off the list: {name}")
+            sys.exit(1)
+    if fresh:
         sys.exit(1)
-    print("every bar holds")
+    print("every other bar holds" if bars.missed else "every bar holds")
 
 
 if __name__ == "__main__":
