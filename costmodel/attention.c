@@ -36,14 +36,13 @@ static void describe_softmax(lcp_mixer *out, const softmax_shape *a, const lcp_s
     out->core_bytes = e * heads * kv_width;
     out->core_key_bytes = e * kv_heads * kv_width;
     out->exchange_bytes = e * (heads + kv_heads) * kv_width;
-    out->exchange_in_ratio = 1 - heads * a->value_width / ((heads + kv_heads) * kv_width);
     out->ring_bytes = e * kv_heads * kv_width;
     out->kv_elements = kv_heads * kv_width;
     out->kv_bytes = e * out->kv_elements;
     out->kept_inside_bytes = e * (heads * a->query_width + kv_heads * kv_width);
     /* Under Ulysses the core keeps its output by heads and the next product keeps it by tokens. */
-    double copies = s->ulysses > 1 ? 2 : 1;
-    out->kept_core_bytes = e * heads * a->value_width * copies + LOG_SUM_EXP_BYTES * heads;
+    out->kept_core_bytes = e * heads * a->value_width + LOG_SUM_EXP_BYTES * heads;
+    out->kept_exchanged_bytes = s->ulysses > 1 ? e * heads * a->value_width : 0;
 }
 
 static void describe_grouped(lcp_mixer *out, const lcp_attention *a, const lcp_sharding *s)
@@ -122,7 +121,6 @@ static void describe_recurrent(lcp_mixer *out, const recurrent_shape *a, const l
     out->core_bytes = e * (a->convolved + a->inner) / ranks;
     out->pointwise_bytes = e * (2 * a->convolved + 3 * a->inner) / ranks;
     out->exchange_bytes = e * (a->projected + a->inner) / ranks;
-    out->exchange_in_ratio = a->projected / (a->projected + a->inner);
     out->state_elements = a->state / a->state_ranks;
     out->state_bytes = STATE_BYTES * out->state_elements;
     out->ring_state_bytes = out->state_bytes;

@@ -62,9 +62,11 @@ static double prefix_seconds(const lcp_layer_terms *t, int64_t offset_tokens, do
     double seconds = 0;
     for (int32_t i = 0; i < 2; i++) {
         double expansion = cores[i]->seconds_per_prefix * (double)offset_tokens + cores[i]->seconds_per_key * seen;
-        double core = cores[i]->seconds_per_pair * (pairs + cores[i]->half_rows * pairs / length) + expansion;
+        double rows = cores[i]->half_rows + cores[i]->fill_rows;
+        double core = cores[i]->seconds_per_pair * (pairs + rows * pairs / length) + expansion;
         double wire = rings[i].per_token * (seen + length);
         seconds += expansion + fmax(0, wire - t->ring_hidden_ratio * core);
+        seconds += cores[i]->seconds_per_pair * cores[i]->fill_rows * pairs / length;
     }
     return seconds;
 }

@@ -9,6 +9,8 @@ typedef struct lcp_device_rates {
     lcp_rate matmul;
     lcp_rate attention_forward;
     lcp_rate attention_backward;
+    double attention_narrow_width;
+    double attention_parallel_rows;
     double memory_ratio;
     double collective_ratio;
     double collective_half_bytes;

@@ -16,12 +16,14 @@ typedef struct loss_row {
     double kept_hidden;                   /* times the hidden states: themselves, and their gradient */
 } loss_row;
 
-static loss_row loss_of(lcp_loss loss, double e)
+static loss_row loss_of(lcp_loss loss, double e, double pieces)
 {
     const loss_row rows[] = {
         [LCP_LOSS_EAGER] = {EAGER_LOSS_BYTES, EAGER_LOSS_GRAD_BYTES, e + 4, 4, 1},
         [LCP_LOSS_FUSED] = {FUSED_LOSS_WIDTHS * e, FUSED_LOSS_WIDTHS * e, e, 0, 1},
         [LCP_LOSS_CHUNKED] = {FUSED_LOSS_WIDTHS * e, 0, 0, e / LOSS_PIECES, 2},
+        [LCP_LOSS_PARALLEL] = {EAGER_LOSS_BYTES, EAGER_LOSS_GRAD_BYTES, e + 4, 0, 1},
+        [LCP_LOSS_FUSED_LINEAR] = {FUSED_LOSS_WIDTHS * e, 0, 0, e / pieces, 2},
     };
     return rows[loss];
 }
@@ -63,7 +65,7 @@ void lcp_embedding_terms_of(lcp_end_terms *out, const lcp_cost *cost, const lcp_
     set_linear(out);
 }
 
-static void set_head_memory(lcp_end_terms *out, const loss_row *loss, const lcp_sharding *s)
+static void set_head_memory(lcp_end_terms *out, const loss_row *loss, const lcp_sharding *s, double seen)
 {
     double vocabulary = (double)s->model->vocab_size / s->ranks;
     double hidden = s->element_bytes * (double)s->model->hidden_size / s->residual_ranks;
@@ -72,6 +74,8 @@ static void set_head_memory(lcp_end_terms *out, const loss_row *loss, const lcp_
     out->kept_bytes = (1 + modules) * (loss->kept_bytes * vocabulary + loss->kept_hidden * hidden);
     out->kept_bytes += modules * 3 * hidden;
     out->working_bytes = loss->working_bytes * vocabulary;
+    out->kept_bytes *= seen;
+    out->working_bytes *= seen;
 }
 
 void lcp_head_terms_of(lcp_end_terms *out, const lcp_cost *cost, const lcp_sharding *s)
@@ -85,7 +89,8 @@ void lcp_head_terms_of(lcp_end_terms *out, const lcp_cost *cost, const lcp_shard
     lcp_rates rates = lcp_rates_of(cost->device, cost->training.precision);
     double hidden = s->element_bytes * (double)model->hidden_size;
     double vocabulary = (double)model->vocab_size / s->ranks;
-    loss_row loss = loss_of(cost->training.loss, s->element_bytes);
+    double pieces = fmax(1, (double)model->vocab_size / (double)model->hidden_size);
+    loss_row loss = loss_of(cost->training.loss, s->element_bytes, pieces);
     double norm = 2 * hidden / s->residual_ranks;
     out->elementwise_forward = lcp_elementwise_line(&rates, norm + loss.forward_bytes * vocabulary, 3);
     out->elementwise_backward = lcp_elementwise_line(&rates, 1.5 * norm + loss.backward_bytes * vocabulary, 2);
@@ -96,7 +101,7 @@ void lcp_head_terms_of(lcp_end_terms *out, const lcp_cost *cost, const lcp_shard
     out->tp_backward = lcp_collective_line(leave, bytes, &cost->tp);
     double projections = 2 * (double)model->hidden_size * (double)model->hidden_size * model->mtp_count;
     out->token_flops = 2 * (out->repeats * (double)model->hidden_size * (double)model->vocab_size + projections);
-    set_head_memory(out, &loss, s);
+    set_head_memory(out, &loss, s, cost->device->activation_ratio);
     set_linear(out);
 }
 
@@ -144,13 +149,23 @@ static double real_tokens(const lcp_chunk *chunk)
     return tokens;
 }
 
-void lcp_cost_embedding(const lcp_cost *cost, const lcp_chunk *chunk, lcp_end_cost *out)
+static void price_embedding(const lcp_cost *cost, double tokens, double real, lcp_end_cost *out)
 {
-    double tokens = (double)lcp_cost_padded_tokens(cost, chunk);
-    price_end(out, &cost->embedding_terms, tokens, real_tokens(chunk));
+    price_end(out, &cost->embedding_terms, tokens, real);
     /* Nothing flows further back than the table. */
     out->weight_grad = out->input_grad;
     out->input_grad = (lcp_seconds){0};
+}
+
+void lcp_cost_embedding(const lcp_cost *cost, const lcp_chunk *chunk, lcp_end_cost *out)
+{
+    price_embedding(cost, (double)lcp_cost_padded_tokens(cost, chunk), real_tokens(chunk), out);
+}
+
+void lcp_cost_embedding_equal(const lcp_cost *cost, int64_t sequences, int64_t length_tokens, lcp_end_cost *out)
+{
+    double tokens = (double)lcp_cost_padded_tokens_equal(cost, sequences, length_tokens);
+    price_embedding(cost, tokens, (double)sequences * (double)length_tokens, out);
 }
 
 static void add_seconds(lcp_seconds *sum, const lcp_seconds *part, double times)
@@ -162,20 +177,36 @@ static void add_seconds(lcp_seconds *sum, const lcp_seconds *part, double times)
     sum->exposed_dp += times * part->exposed_dp;
 }
 
+/* Multi-token-prediction modules: a layer each. */
+static void add_modules(const lcp_cost *cost, const lcp_layer_cost *layer, lcp_end_cost *out)
+{
+    int32_t modules = cost->model->mtp_count;
+    add_seconds(&out->forward, &layer->forward, modules);
+    add_seconds(&out->input_grad, &layer->input_grad, modules);
+    add_seconds(&out->weight_grad, &layer->weight_grad, modules);
+    out->kept_bytes += modules * layer->kept_bytes[LCP_RECOMPUTE_NONE];
+    int64_t working = layer->working_none_bytes;
+    out->working_bytes = out->working_bytes > working ? out->working_bytes : working;
+    out->forward_flops += modules * layer->forward_flops;
+}
+
 void lcp_cost_head(const lcp_cost *cost, const lcp_chunk *chunk, lcp_end_cost *out)
 {
-    double tokens = (double)lcp_cost_padded_tokens(cost, chunk);
-    price_end(out, &cost->head_terms, tokens, real_tokens(chunk));
-    int32_t modules = cost->model->mtp_count;
-    if (modules == 0) {
-        return;
+    price_end(out, &cost->head_terms, (double)lcp_cost_padded_tokens(cost, chunk), real_tokens(chunk));
+    if (cost->model->mtp_count > 0) {
+        lcp_layer_cost layer;
+        lcp_cost_layer(cost, cost->model->mtp_class, chunk, &layer);
+        add_modules(cost, &layer, out);
     }
-    lcp_layer_cost layer;
-    lcp_cost_layer(cost, cost->model->mtp_class, chunk, &layer);
-    add_seconds(&out->forward, &layer.forward, modules);
-    add_seconds(&out->input_grad, &layer.input_grad, modules);
-    add_seconds(&out->weight_grad, &layer.weight_grad, modules);
-    out->kept_bytes += modules * layer.kept_bytes[LCP_RECOMPUTE_NONE];
-    out->working_bytes = out->working_bytes > layer.working_none_bytes ? out->working_bytes : layer.working_none_bytes;
-    out->forward_flops += modules * layer.forward_flops;
+}
+
+void lcp_cost_head_equal(const lcp_cost *cost, int64_t sequences, int64_t length_tokens, lcp_end_cost *out)
+{
+    double tokens = (double)lcp_cost_padded_tokens_equal(cost, sequences, length_tokens);
+    price_end(out, &cost->head_terms, tokens, (double)sequences * (double)length_tokens);
+    if (cost->model->mtp_count > 0) {
+        lcp_layer_cost layer;
+        lcp_cost_layer_equal(cost, cost->model->mtp_class, sequences, length_tokens, &layer);
+        add_modules(cost, &layer, out);
+    }
 }

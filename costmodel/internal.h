@@ -62,13 +62,13 @@ typedef struct lcp_mixer {
     double core_key_bytes;              /* per key token */
     double pointwise_bytes;             /* rotary embedding, convolution, gates: traffic forward (backward equal) */
     double exchange_bytes;              /* Ulysses: buffer of all messages of one pass */
-    double exchange_in_ratio;           /* share of it before the core */
     double ring_bytes;                  /* per key token: what a ring passes on, this rank's share of all of it */
     double ring_key_flops;              /* per key token: expansion of latents that arrive, on one rank */
     double prefix_flops;                /* per prefix token: expansion of kept latents, on one rank */
     double ring_state_bytes;            /* per chunk: recurrent state handed along the ring */
     double kept_inside_bytes;           /* between norm output and core output: policies above MLP drop it */
     double kept_core_bytes;             /* core output and log-sum-exp */
+    double kept_exchanged_bytes;        /* the output again by tokens, after Ulysses' exchange */
     double kv_bytes, kv_elements;       /* per token that later slices read */
     double state_bytes, state_elements; /* per segment with successors */
     bool kv_apart;

@@ -9,6 +9,16 @@
 #define SCAN_BACKWARD_FLOPS 2.0
 /* Keys and values expanded again, and the two gradients of the expansion. */
 #define EXPANSION_BACKWARD_FLOPS 3.0
+#define REFERENCE_WIDTH 128.0
+/* A ring adds each step's 16-bit result to a 32-bit sum: bytes an element of the output forward, of the gradients of
+ * queries, keys and values backward. */
+#define RING_MERGE_BYTES 10.0
+/* Traffic of unfused attention per query, key and head, in elements: products write and read the scores and the
+ * probabilities, softmax reads and writes; backward reads and writes both again and their gradients. */
+#define SCORE_FORWARD_ELEMENTS 4.0
+#define SCORE_BACKWARD_ELEMENTS 7.0
+/* With dropout: read, written and a mask of one byte in each pass. */
+#define SCORE_DROPOUT_ELEMENTS 2.0
 /* Elements of width hidden that pass through memory: norm 2 and residual 3 forward, norm 3 and residual 3 backward. */
 #define BLOCK_FORWARD_WIDTHS 5.0
 #define BLOCK_BACKWARD_WIDTHS 6.0
@@ -51,17 +61,34 @@ static void set_products(lcp_layer_terms *out, const layer_parts *p)
     out->pair_flops = p->mixer.pair_flops;
 }
 
+/* Rows times heads that a rank holds of a chunk shrink with the ring, the heads and the tensor degree. */
+static double fill_rows(const layer_parts *p)
+{
+    double heads = (double)p->layer->attention.heads / (p->s->tp * p->s->ulysses);
+    return p->mixer.pair_flops > 0 ? p->cost->device->attention_parallel_rows * p->s->ring / heads : 0;
+}
+
+/* Exponentials do not shrink with the width of a head; ratios of attention are those of heads of 128. */
+static double narrow_factor(const layer_parts *p)
+{
+    double narrow = p->cost->device->attention_narrow_width;
+    const lcp_attention *a = &p->layer->attention;
+    double width = (double)(a->kind == LCP_ATTENTION_LATENT ? a->nope_head_dim + a->rope_head_dim : a->head_dim);
+    return p->mixer.pair_flops > 0 ? (1 + narrow / width) / (1 + narrow / REFERENCE_WIDTH) : 1;
+}
+
 static lcp_core_terms core_terms(const layer_parts *p, const lcp_rate *rate, double flops_per_second)
 {
     const lcp_mixer *mixer = &p->mixer;
     if (mixer->product_count == 0) {
         return (lcp_core_terms){0};
     }
-    double launches = p->cost->layout.ring_method == LCP_RING_P2P && mixer->pair_flops > 0 ? p->s->ring : 1;
+    double launches = p->cost->layout.ring_method != LCP_RING_ALL_GATHER && mixer->pair_flops > 0 ? p->s->ring : 1;
     return (lcp_core_terms){
         .fixed_seconds = launches * rate->overhead_seconds,
-        .seconds_per_pair = mixer->pair_flops / p->s->ranks / flops_per_second,
+        .seconds_per_pair = mixer->pair_flops / p->s->ranks / flops_per_second * narrow_factor(p),
         .half_rows = rate->half_rows * p->s->ring,
+        .fill_rows = fill_rows(p),
         .seconds_per_token = mixer->token_flops / p->s->ranks / flops_per_second,
         .seconds_per_prefix = mixer->prefix_flops / p->rates.matmul_flops_per_second,
         .seconds_per_key = mixer->ring_key_flops / p->rates.matmul_flops_per_second,
@@ -70,10 +97,56 @@ static lcp_core_terms core_terms(const layer_parts *p, const lcp_rate *rate, dou
     };
 }
 
+/* Products over all queries and keys at the rate of matrix products, scores through memory. */
+static lcp_core_terms unfused_terms(const layer_parts *p, double elements, double flops)
+{
+    double heads = (double)p->layer->attention.heads / p->s->ranks;
+    double dropout = p->s->training->dropout ? SCORE_DROPOUT_ELEMENTS * p->s->element_bytes + 1 : 0;
+    double bytes = heads * (elements * p->s->element_bytes + dropout);
+    lcp_core_terms terms = core_terms(p, &p->cost->device->attention_forward, p->rates.matmul_flops_per_second);
+    terms.fixed_seconds = 4 * p->rates.launch_seconds;
+    terms.seconds_per_score =
+        flops * terms.seconds_per_pair / narrow_factor(p) + bytes / p->rates.memory_bytes_per_second;
+    terms.seconds_per_pair = 0;
+    terms.half_rows = 0;
+    terms.fill_rows = 0;
+    return terms;
+}
+
+static bool unfused(const layer_parts *p)
+{
+    return p->s->training->attention_core == LCP_ATTENTION_CORE_UNFUSED && p->mixer.pair_flops > 0;
+}
+
+static void set_unfused_core(lcp_layer_terms *out, const layer_parts *p)
+{
+    double dropped = p->s->training->dropout ? p->s->element_bytes + 1 : 0;
+    out->core_forward = unfused_terms(p, SCORE_FORWARD_ELEMENTS, 1);
+    out->core_backward = unfused_terms(p, SCORE_BACKWARD_ELEMENTS, 2);
+    out->score_bytes = (double)p->layer->attention.heads / p->s->ranks * (p->s->element_bytes + dropped);
+    out->score_bytes *= p->cost->device->activation_ratio;
+}
+
+/* Every step touches all of a rank's rows: a ring of r steps over n / r rows is n rows. */
+static void add_ring_merges(lcp_layer_terms *out, const layer_parts *p)
+{
+    const lcp_attention *a = &p->layer->attention;
+    double head_ranks = p->s->tp * p->s->ulysses;
+    double width = (double)a->heads * (double)a->v_head_dim / head_ranks;
+    double kv_width = p->mixer.kv_elements * p->s->ring;
+    double seconds = RING_MERGE_BYTES / p->rates.memory_bytes_per_second;
+    out->core_forward.seconds_per_token += seconds * width;
+    out->core_backward.seconds_per_token += seconds * (width + kv_width);
+}
+
 static void set_core(lcp_layer_terms *out, const layer_parts *p)
 {
     const lcp_device *device = p->cost->device;
     out->window_tokens = p->layer->attention.window_tokens;
+    if (unfused(p)) {
+        set_unfused_core(out, p);
+        return;
+    }
     out->core_forward = core_terms(p, &device->attention_forward, p->rates.attention_forward_flops_per_second);
     lcp_core_terms backward = core_terms(p, &device->attention_backward, p->rates.attention_backward_flops_per_second);
     backward.seconds_per_pair *= CORE_BACKWARD_FLOPS;
@@ -83,11 +156,14 @@ static void set_core(lcp_layer_terms *out, const layer_parts *p)
     backward.memory_per_token *= CORE_BACKWARD_FLOPS;
     backward.memory_per_key *= CORE_BACKWARD_FLOPS;
     out->core_backward = backward;
+    if (p->s->ring > 1 && p->cost->layout.ring_method != LCP_RING_ALL_GATHER && p->mixer.pair_flops > 0) {
+        add_ring_merges(out, p);
+    }
 }
 
 static double fp8_cast_bytes(const layer_parts *p)
 {
-    if (p->cost->training.precision != LCP_PRECISION_FP8) {
+    if (p->cost->training.precision < LCP_PRECISION_FP8) {
         return 0;
     }
     lcp_product products[LCP_MAX_PRODUCTS];
@@ -172,14 +248,33 @@ static void set_traffic(lcp_layer_terms *out, const layer_parts *p)
         .ep = lcp_line_times(t.dispatch, 2),
     };
     out->traffic_input_grad = out->traffic_forward;
+    /* Backward, what was gathered is reduced, beside the weight gradient where the trainer does that. */
+    bool scattered = p->cost->layout.sequence_parallel;
+    lcp_line reduced = scattered ? lcp_line_sum(t.mixer_gather, t.ffn_gather) : lcp_line_sum(mixer, ffn);
+    double hidden = p->cost->training.tp_grad_overlap_ratio;
+    out->traffic_input_grad.tp = lcp_line_sum(out->traffic_forward.tp, lcp_line_times(reduced, -hidden));
     out->traffic_rebuilt[LCP_RECOMPUTE_MLP] = (lcp_traffic_terms){.tp = t.ffn_gather, .ep = t.dispatch};
-    double in = p->mixer.exchange_in_ratio;
     out->traffic_rebuilt[LCP_RECOMPUTE_ATTENTION_OUTPUT] = (lcp_traffic_terms){
         .tp = lcp_line_sum(mixer, t.ffn_gather),
-        .cp = {t.exchange.fixed * (t.messages - 1), t.exchange.per_token * in},
+        .cp = exchange, /* the output is kept by heads: it goes out again too */
         .ep = t.dispatch,
     };
     out->traffic_rebuilt[LCP_RECOMPUTE_FULL] = out->traffic_forward;
+}
+
+/* Blocks go round inside the node while other blocks change nodes: the slower of the two. */
+static lcp_line double_ring_line(const lcp_group_placement *ring, double share)
+{
+    double inside = (double)ring->ranks_per_node;
+    double nodes = ceil((double)ring->ranks / inside);
+    double steps = (double)ring->ranks - nodes;
+    lcp_line intra = {steps * ring->intra.latency_seconds, steps * share / ring->intra.bandwidth_bytes_per_second};
+    lcp_line inter = {0, 0};
+    if (nodes > 1) {
+        inter.fixed = (nodes - 1) * ring->inter.latency_seconds;
+        inter.per_token = (nodes - 1) * share / ring->inter.bandwidth_bytes_per_second;
+    }
+    return lcp_line_steeper(intra, inter);
 }
 
 static void set_ring(lcp_layer_terms *out, const layer_parts *p)
@@ -190,10 +285,13 @@ static void set_ring(lcp_layer_terms *out, const layer_parts *p)
         return;
     }
     lcp_line line = lcp_collective_line(LCP_COLLECTIVE_ALL_GATHER, ring * share, &p->cost->ring);
-    if (p->cost->layout.ring_method == LCP_RING_P2P) {
+    if (p->cost->layout.ring_method != LCP_RING_ALL_GATHER) {
         line = lcp_collective_line(LCP_COLLECTIVE_SEND_RECV, (ring - 1) * share, &p->cost->ring);
         line.fixed *= ring - 1;
         out->ring_hidden_ratio = (ring - 1) / ring;
+    }
+    if (p->cost->layout.ring_method == LCP_RING_DOUBLE) {
+        line = double_ring_line(&p->cost->ring, share);
     }
     out->ring_forward = line;
     /* Keys and values again, and their gradients. */
@@ -208,9 +306,13 @@ static double kept_bytes(const layer_parts *p, const lcp_recompute_rule *rule)
     double bytes = p->residual_bytes * (fmax(inputs, 1) + (rule->keeps_norms ? p->blocks : 0));
     bytes += rule->keeps_mixer ? p->mixer.kept_inside_bytes : 0;
     bytes += rule->keeps_core ? p->mixer.kept_core_bytes : 0;
+    bytes += rule->keeps_mixer ? p->mixer.kept_exchanged_bytes : 0;
     bytes += rule->keeps_ffn ? ffn->kept_inside_bytes : 0;
     bytes -= rule->keeps_ffn && !rule->keeps_activation ? ffn->kept_activation_bytes : 0;
-    return bytes;
+    /* A mask of a byte for each element of what a block adds to the residual stream. */
+    bool masks = p->s->training->dropout && rule->keeps_mixer;
+    bytes += masks ? p->blocks * p->residual_bytes / p->s->element_bytes : 0;
+    return bytes * p->cost->device->activation_ratio;
 }
 
 static void set_memory(lcp_layer_terms *out, const layer_parts *p)
@@ -226,14 +328,15 @@ static void set_memory(lcp_layer_terms *out, const layer_parts *p)
             out->kept_bytes[i] = fmin(out->kept_bytes[i], out->kept_bytes[LCP_RECOMPUTE_NONE]);
         }
     }
-    out->kv_bytes = p->mixer.kv_bytes;
-    out->kv_grad_bytes = p->mixer.kv_elements * (double)training->kv_gradient_bytes;
+    double seen = p->cost->device->activation_ratio;
+    out->kv_bytes = seen * p->mixer.kv_bytes;
+    out->kv_grad_bytes = seen * p->mixer.kv_elements * (double)training->kv_gradient_bytes;
     out->state_bytes = p->mixer.state_bytes;
     out->state_grad_bytes = p->mixer.state_elements * (double)training->kv_gradient_bytes;
     out->kv_apart = p->mixer.kv_apart;
     /* A product's input and its gradient, gathered over tp, and the gradients inside the block. */
     double gathered = 2 * p->s->element_bytes * (double)p->s->model->hidden_size / p->s->token_ranks;
-    out->gradient_bytes = gathered + fmax(p->mixer.kept_inside_bytes, p->ffn.kept_inside_bytes);
+    out->gradient_bytes = seen * (gathered + fmax(p->mixer.kept_inside_bytes, p->ffn.kept_inside_bytes));
 }
 
 static void set_wire(lcp_layer_terms *out, const layer_parts *p, int32_t layer_class)

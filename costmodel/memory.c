@@ -36,7 +36,7 @@ static void add_state(lcp_static_bytes *out, const lcp_cost *cost, double parame
 lcp_static_bytes lcp_static_bytes_of(const lcp_cost *cost, const lcp_local_parameters *parameters)
 {
     lcp_static_bytes out = {0};
-    add_state(&out, cost, parameters->dense, cost->dp.ranks);
+    add_state(&out, cost, parameters->dense, cost->shard.ranks);
     add_state(&out, cost, parameters->expert, cost->expert_dp.ranks);
     return out;
 }
@@ -125,11 +125,23 @@ int64_t lcp_cost_hop_bytes(const lcp_cost *cost, const lcp_chunk *chunk)
 
 double lcp_cost_hop_seconds(const lcp_cost *cost, const lcp_chunk *chunk)
 {
+    return lcp_cost_hop_seconds_of_tokens(cost, lcp_cost_padded_tokens(cost, chunk));
+}
+
+double lcp_cost_hop_seconds_of_tokens(const lcp_cost *cost, int64_t padded_tokens)
+{
     if (cost->layout.pp <= 1) {
         return 0;
     }
-    double bytes = hop_bytes(cost, (double)lcp_cost_padded_tokens(cost, chunk));
-    return cost->device->hop_overhead_seconds + lcp_collective_seconds(LCP_COLLECTIVE_SEND_RECV, bytes, &cost->pp);
+    double bytes = hop_bytes(cost, (double)padded_tokens);
+    double gather = 0;
+    /* Where every tensor-parallel rank holds the whole tensor, each sends its share and gathers the others' again. */
+    if (!cost->layout.sequence_parallel && cost->layout.tp > 1) {
+        gather = lcp_collective_seconds(LCP_COLLECTIVE_ALL_GATHER, bytes, &cost->tp);
+        bytes /= cost->layout.tp;
+    }
+    double send = lcp_collective_seconds(LCP_COLLECTIVE_SEND_RECV, bytes, &cost->pp);
+    return cost->device->hop_overhead_seconds + send + gather;
 }
 
 int64_t lcp_cost_buffer_bytes(const lcp_cost *cost, int64_t chunk_tokens)

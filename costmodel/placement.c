@@ -4,9 +4,6 @@
 
 #include <math.h>
 
-/* Share of a network port's line rate that large messages reach between nodes. */
-#define INTER_NODE_RATIO 0.85
-
 /* Ranks base + i * stride, i < count; one instance for each base in [0, stride) of each block of stride * count. */
 typedef struct rank_pattern {
     int64_t stride, count;
@@ -101,6 +98,25 @@ static bool regular(const lcp_cluster *cluster, rank_pattern pattern)
            (node % pattern.stride == 0 || pattern.stride % node == 0);
 }
 
+static void note_regular(lcp_group_placement *out, const lcp_group *group, rank_pattern pattern)
+{
+    int64_t node = group->devices_per_node;
+    if (pattern.stride * pattern.count > node) {
+        out->ranks_per_node = pattern.stride < node ? node / pattern.stride : 1;
+        widen(out, group->inter_node);
+    }
+}
+
+static void note_all(lcp_group_placement *out, const lcp_cluster *cluster, rank_pattern pattern, int64_t ranks)
+{
+    int64_t block = pattern.stride * pattern.count;
+    for (int64_t start = 0; start + block <= ranks; start += block) {
+        for (int64_t base = start; base < start + pattern.stride; base++) {
+            note_instance(out, cluster, pattern, base);
+        }
+    }
+}
+
 static lcp_group_placement place(const lcp_cost *cost, rank_pattern pattern, int64_t ranks)
 {
     const lcp_cluster *cluster = cost->cluster;
@@ -111,14 +127,12 @@ static lcp_group_placement place(const lcp_cost *cost, rank_pattern pattern, int
         .half_bytes = cost->device->collective_half_bytes,
     };
     out.intra.bandwidth_bytes_per_second *= cost->device->collective_ratio;
-    int64_t block = pattern.stride * pattern.count;
-    bool one = regular(cluster, pattern);
-    for (int64_t start = 0; start + block <= ranks && (start == 0 || !one); start += block) {
-        for (int64_t base = start; base < start + (one ? 1 : pattern.stride); base++) {
-            note_instance(&out, cluster, pattern, base);
-        }
+    if (regular(cluster, pattern)) {
+        note_regular(&out, &cluster->groups[0], pattern);
+    } else {
+        note_all(&out, cluster, pattern, ranks);
     }
-    out.inter.bandwidth_bytes_per_second *= INTER_NODE_RATIO;
+    out.inter.bandwidth_bytes_per_second *= cost->device->network_ratio;
     return out;
 }
 
@@ -137,7 +151,7 @@ static lcp_group_placement place_boundaries(const lcp_cost *cost, int64_t stage_
             break;
         }
     }
-    out.inter.bandwidth_bytes_per_second *= INTER_NODE_RATIO;
+    out.inter.bandwidth_bytes_per_second *= cost->device->network_ratio;
     return out;
 }
 
@@ -153,6 +167,9 @@ void lcp_place_groups(lcp_cost *cost)
     cost->ulysses = place(cost, (rank_pattern){tp, layout->ulysses}, ranks);
     cost->ring = place(cost, (rank_pattern){context, layout->ring}, ranks);
     cost->dp = place(cost, (rank_pattern){tp, stage / tp}, ranks);
+    int64_t shard = layout->shard_ranks > 0 && layout->shard_ranks < stage / tp ? layout->shard_ranks : stage / tp;
+    cost->shard = place(cost, (rank_pattern){tp, shard}, ranks);
+    cost->replicas = place(cost, (rank_pattern){tp * shard, stage / tp / shard}, ranks);
     cost->ep = place(cost, (rank_pattern){1, layout->ep}, ranks);
     cost->expert_dp = place(cost, (rank_pattern){layout->ep, stage / layout->ep}, ranks);
     cost->pp = place_boundaries(cost, stage, ranks);

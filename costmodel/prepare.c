@@ -2,7 +2,6 @@
 #include "internal.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Largest count of bytes or flops a dimension may lead to: far below the end of int64. */
 #define LIMIT 1e18
@@ -19,6 +18,7 @@ lcp_training lcp_training_default(void)
         .dp_overlap_ratio = 0.5,
         .tp_overlap_ratio = 0,
         .ep_overlap_ratio = 0,
+        .zero_overlap_ratio = 1,
         .mla_keeps_expanded_kv = true,
     };
 }
@@ -114,7 +114,7 @@ static void prepare_ends(lcp_cost *cost, const lcp_sharding *s)
 lcp_status lcp_cost_prepare(lcp_cost *cost, const lcp_model *model, const lcp_cluster *cluster,
                             const lcp_layout *layout, const lcp_training *training, lcp_error *err)
 {
-    memset(cost, 0, sizeof *cost);
+    /* Every member is set below, of the arrays as many as the model has classes: clearing all of them costs more. */
     lcp_status status = check_sizes(model, layout, training, err);
     if (status != LCP_OK) {
         return status;

@@ -6,15 +6,16 @@ double lcp_element_bytes(lcp_precision precision)
     return precision == LCP_PRECISION_FP32 ? 4 : 2;
 }
 
-/* fp32 products run on the matrix cores in TF32, at half the 16-bit peak. A device without fp8 runs it as 16-bit. */
+/* fp32 products run on the matrix cores in TF32, at half the 16-bit peak. What a device has no
+ * cores for runs at the next wider precision. */
 static double matmul_peak(const lcp_device *device, lcp_precision precision)
 {
-    const double fp8 = device->peak_fp8_flops_per_second;
+    const double half = device->peak_flops_per_second;
+    const double fp8 = device->peak_fp8_flops_per_second > 0 ? device->peak_fp8_flops_per_second : half;
+    const double fp4 = device->peak_fp4_flops_per_second > 0 ? device->peak_fp4_flops_per_second : fp8;
     const double peaks[] = {
-        [LCP_PRECISION_BF16] = device->peak_flops_per_second,
-        [LCP_PRECISION_FP16] = device->peak_flops_per_second,
-        [LCP_PRECISION_FP32] = device->peak_flops_per_second / 2,
-        [LCP_PRECISION_FP8] = fp8 > 0 ? fp8 : device->peak_flops_per_second,
+        [LCP_PRECISION_BF16] = half, [LCP_PRECISION_FP16] = half, [LCP_PRECISION_FP32] = half / 2,
+        [LCP_PRECISION_FP8] = fp8,   [LCP_PRECISION_FP4] = fp4,
     };
     return peaks[precision];
 }

@@ -7,7 +7,7 @@
 double lcp_layer_gather_seconds_of(const lcp_cost *cost, const lcp_local_parameters *parameters)
 {
     double e = lcp_element_bytes(cost->training.precision);
-    double seconds = lcp_collective_seconds(LCP_COLLECTIVE_ALL_GATHER, e * parameters->dense, &cost->dp);
+    double seconds = lcp_collective_seconds(LCP_COLLECTIVE_ALL_GATHER, e * parameters->dense, &cost->shard);
     if (parameters->expert > 0) {
         seconds += lcp_collective_seconds(LCP_COLLECTIVE_ALL_GATHER, e * parameters->expert, &cost->expert_dp);
     }
@@ -17,7 +17,13 @@ double lcp_layer_gather_seconds_of(const lcp_cost *cost, const lcp_local_paramet
 static double exchange_gradients(const lcp_cost *cost, lcp_collective kind, const lcp_local_parameters *parameters)
 {
     double bytes = (double)cost->training.gradient_bytes;
-    double seconds = lcp_collective_seconds(kind, bytes * parameters->dense, &cost->dp);
+    bool scattered = kind == LCP_COLLECTIVE_REDUCE_SCATTER;
+    double dense = bytes * parameters->dense;
+    double seconds = lcp_collective_seconds(kind, dense, scattered ? &cost->shard : &cost->dp);
+    if (scattered) {
+        double shard = dense / (double)cost->shard.ranks;
+        seconds += lcp_collective_seconds(LCP_COLLECTIVE_ALL_REDUCE, shard, &cost->replicas);
+    }
     if (parameters->expert > 0) {
         seconds += lcp_collective_seconds(kind, bytes * parameters->expert, &cost->expert_dp);
     }
@@ -47,7 +53,7 @@ static double update_seconds(const lcp_cost *cost, const lcp_local_parameters *p
 {
     const lcp_training *training = &cost->training;
     lcp_static_bytes bytes = lcp_static_bytes_of(cost, parameters);
-    double shards = cost->layout.zero_stage >= 1 ? (double)cost->dp.ranks : 1;
+    double shards = cost->layout.zero_stage >= 1 ? (double)cost->shard.ranks : 1;
     double expert_shards = cost->layout.zero_stage >= 1 ? (double)cost->expert_dp.ranks : 1;
     double updated = parameters->dense / shards + parameters->expert / expert_shards;
     double small = (double)training->gradient_bytes + lcp_element_bytes(training->precision);
@@ -66,7 +72,7 @@ lcp_step_seconds lcp_step_seconds_of(const lcp_cost *cost, const lcp_local_param
     }
     lcp_rates rates = lcp_rates_of(cost->device, cost->training.precision);
     double muon = cost->training.optimizer == LCP_OPTIMIZER_MUON ? muon_flops : 0;
-    muon /= zero >= 1 ? (double)cost->dp.ranks : 1;
+    muon /= zero >= 1 ? (double)cost->shard.ranks : 1;
     return (lcp_step_seconds){
         .exposed_dp = exchange * (1 - cost->training.dp_overlap_ratio),
         .optimizer = update_seconds(cost, parameters, &rates) + muon / rates.matmul_flops_per_second,

@@ -24,13 +24,18 @@ typedef struct lcp_chunk {
     const lcp_segment *segments; /* [segment_count] */
 } lcp_chunk;
 
-typedef enum lcp_ring_method { LCP_RING_P2P, LCP_RING_ALL_GATHER } lcp_ring_method;
+typedef enum lcp_ring_method {
+    LCP_RING_P2P,        /* one ring over all ranks, step by step beside the attention it feeds */
+    LCP_RING_ALL_GATHER, /* keys and values of all ranks first */
+    LCP_RING_DOUBLE      /* rings inside nodes, and between them through every rank's own port */
+} lcp_ring_method;
 
 /* Degrees; devices = dp * pp * tp * ulysses * ring. cp = ulysses * ring. Rank order tp, ulysses, ring, dp, pp
  * (innermost first); ep groups are ep consecutive ranks of one stage, so ep divides tp * cp * dp. */
 typedef struct lcp_layout {
     int32_t dp, pp, vpp, tp, ulysses, ring, ep;
     int32_t zero_stage;     /* 0..3; shards over dp * cp (experts: over tp * cp * dp / ep) */
+    int32_t shard_ranks;    /* ZeRO shards over so many of those ranks and replicates over the rest; 0 = over all */
     bool sequence_parallel; /* Megatron: norms and residual stream sharded over tp too; true whenever tp > 1 */
     lcp_ring_method ring_method;
 } lcp_layout;
@@ -39,27 +44,47 @@ typedef enum lcp_precision {
     LCP_PRECISION_BF16,
     LCP_PRECISION_FP16,
     LCP_PRECISION_FP32,
-    LCP_PRECISION_FP8
+    LCP_PRECISION_FP8,
+    LCP_PRECISION_FP4
 } lcp_precision;
-typedef enum lcp_loss { LCP_LOSS_EAGER, LCP_LOSS_FUSED, LCP_LOSS_CHUNKED } lcp_loss;
+typedef enum lcp_loss {
+    LCP_LOSS_EAGER,       /* 16-bit logits, a 32-bit copy and a 32-bit gradient */
+    LCP_LOSS_FUSED,       /* 16-bit logits, overwritten by their gradient */
+    LCP_LOSS_CHUNKED,     /* an eighth of the logits at a time, gradient of the hidden states made in F */
+    LCP_LOSS_PARALLEL,    /* Megatron-LM's vocabulary-parallel loss: 16-bit logits and a 32-bit softmax */
+    LCP_LOSS_FUSED_LINEAR /* head and loss in one kernel: as many logits at a time as hidden states */
+} lcp_loss;
+typedef enum lcp_attention_core {
+    LCP_ATTENTION_CORE_FLASH,  /* one kernel, scores never in memory, masked blocks skipped */
+    LCP_ATTENTION_CORE_UNFUSED /* products, softmax and dropout apart; every score computed and kept */
+} lcp_attention_core;
 typedef enum lcp_optimizer { LCP_OPTIMIZER_ADAM, LCP_OPTIMIZER_SGD, LCP_OPTIMIZER_MUON } lcp_optimizer;
 
 /* How the trainer computes. lcp_training_default() gives mixed-precision Adam. */
 typedef struct lcp_training {
     lcp_precision precision;
     lcp_optimizer optimizer;
-    lcp_loss loss;              /* eager: 16-bit logits + fp32 copy + fp32 gradient; fused: 16-bit in
-                                   place; chunked: 1/8 of fused, gradient of the hidden states made in F */
-    int32_t gradient_bytes;     /* per parameter, 2 or 4; default 4 (fp32 accumulation) */
-    int32_t kv_gradient_bytes;  /* per element of the KV-gradient accumulators of sliced sequences; default 4 */
-    double expert_imbalance;    /* hottest expert rank / mean, >= 1; default 1.05 */
-    double dp_overlap_ratio;    /* share of gradient reduction and parameter gather hidden at step end; default 0.5 */
-    double tp_overlap_ratio;    /* share of tensor-parallel traffic hidden under products; default 0 */
-    double ep_overlap_ratio;    /* share of expert all-to-all hidden; default 0 */
+    lcp_loss loss;                /* default fused */
+    int32_t gradient_bytes;       /* per parameter, 2 or 4; default 4 (fp32 accumulation) */
+    int32_t kv_gradient_bytes;    /* per element of the KV-gradient accumulators of sliced sequences; default 4 */
+    double expert_imbalance;      /* hottest expert rank / mean, >= 1; default 1.05 */
+    double dp_overlap_ratio;      /* share of gradient reduction and parameter gather hidden at step end; default 0.5 */
+    double tp_overlap_ratio;      /* share of tensor-parallel traffic hidden under products; default 0 */
+    double tp_grad_overlap_ratio; /* of the input gradient's reduction, hidden under the weight gradient; default 0 */
+    double ep_overlap_ratio;      /* share of expert all-to-all hidden; default 0 */
+    double zero_overlap_ratio;    /* ZeRO 2 and 3 exchanges hide this share of what compute could hide; default 1 */
+    lcp_attention_core attention_core; /* default flash */
+    bool dropout;                      /* masks kept: 1 byte an element of each block's output and of unfused scores */
     bool mla_keeps_expanded_kv; /* latent attention: prefix keys and values kept expanded (true) or re-expanded from the
                                    latent for every later slice (false); default true */
 } lcp_training;
 lcp_training lcp_training_default(void);
+
+/* Words of the enums above, in their order, NULL-terminated. */
+extern const char *const lcp_precision_names[];
+extern const char *const lcp_optimizer_names[];
+extern const char *const lcp_loss_names[];
+extern const char *const lcp_attention_core_names[];
 
 typedef struct lcp_recompute_row {
     const char *name; /* "none", "activation", "mlp", "attention-output", "full" */
@@ -77,6 +102,11 @@ typedef struct lcp_seconds {
 } lcp_seconds;
 double lcp_seconds_sum(const lcp_seconds *seconds);
 
+/* Compute seconds by kernel class; what is left of a pass's compute is matrix products. */
+typedef struct lcp_kernel_seconds {
+    double attention, elementwise, host;
+} lcp_kernel_seconds;
+
 /* One layer, one chunk, one rank. */
 typedef struct lcp_layer_cost {
     lcp_seconds forward;
@@ -92,8 +122,10 @@ typedef struct lcp_layer_cost {
     int64_t working_bytes; /* transient peak inside a pass over this layer, beyond what is kept, whatever the policy:
                               the rebuilt inside of the layer and its gradients */
     int64_t working_none_bytes; /* the same for a layer that keeps everything: its gradients */
-    double forward_flops;       /* of all ranks together, model FLOPs: causal attention counted once, no padding */
-    double communicated_bytes;  /* sent per rank, forward + backward, all kinds */
+    lcp_kernel_seconds forward_kernels, backward_kernels; /* parts of the compute of F, and of I and W together */
+    double hidden_cp, hidden_dp;                          /* F, I and W: traffic under compute */
+    double forward_flops;      /* of all ranks together, model FLOPs: causal attention counted once, no padding */
+    double communicated_bytes; /* sent per rank, forward + backward, all kinds */
 } lcp_layer_cost;
 
 /* Embedding on the first stage, final norm + head + loss on the last. */
@@ -153,6 +185,8 @@ typedef struct lcp_cost {
     int64_t chunk_alignment_tokens;   /* the chunk is padded to this: ulysses * tp (and the segments' alignment) */
     lcp_group_placement tp, ulysses, ring, ep;
     lcp_group_placement dp;        /* ranks with the same dense parameters: dp * cp */
+    lcp_group_placement shard;     /* ranks that hold one copy of the ZeRO shards: dp, or shard_ranks of them */
+    lcp_group_placement replicas;  /* ranks with the same shard */
     lcp_group_placement expert_dp; /* ranks with the same experts: tp * cp * dp / ep */
     lcp_group_placement pp;        /* a rank and its neighbour on the next stage, at the slowest boundary */
     lcp_layer_terms layer_terms[LCP_COST_CLASSES];
@@ -174,12 +208,22 @@ lcp_status lcp_cost_prepare(lcp_cost *cost, const lcp_model *model, const lcp_cl
                             const lcp_layout *layout, const lcp_training *training, lcp_error *err);
 
 void lcp_cost_layer(const lcp_cost *cost, int32_t layer_class, const lcp_chunk *chunk, lcp_layer_cost *out);
+/* The same for `sequences` whole sequences of one length, in constant time. */
+void lcp_cost_layer_equal(const lcp_cost *cost, int32_t layer_class, int64_t sequences, int64_t length_tokens,
+                          lcp_layer_cost *out);
 void lcp_cost_embedding(const lcp_cost *cost, const lcp_chunk *chunk, lcp_end_cost *out);
 /* The head includes mtp modules. */
 void lcp_cost_head(const lcp_cost *cost, const lcp_chunk *chunk, lcp_end_cost *out);
+/* The same for `sequences` whole sequences of one length, in constant time. */
+void lcp_cost_embedding_equal(const lcp_cost *cost, int64_t sequences, int64_t length_tokens, lcp_end_cost *out);
+void lcp_cost_head_equal(const lcp_cost *cost, int64_t sequences, int64_t length_tokens, lcp_end_cost *out);
+/* Padded tokens of `sequences` whole sequences of one length. */
+int64_t lcp_cost_padded_tokens_equal(const lcp_cost *cost, int64_t sequences, int64_t length_tokens);
 
 /* Time on the wire of one chunk between neighbouring stages, one direction, hop overhead included. 0 if pp is 1. */
 double lcp_cost_hop_seconds(const lcp_cost *cost, const lcp_chunk *chunk);
+/* The same for a chunk of so many padded tokens. */
+double lcp_cost_hop_seconds_of_tokens(const lcp_cost *cost, int64_t padded_tokens);
 /* Bytes one stage boundary buffer takes for this chunk (sent activations or gradients). */
 int64_t lcp_cost_hop_bytes(const lcp_cost *cost, const lcp_chunk *chunk);
 /* Overhead of a pass: added once to every F and every B (half to each of I and W) of a stage. */

@@ -33,14 +33,16 @@ typedef struct lcp_product_terms {
 
 /* Attention core (or scan) of a chunk in one pass: the larger of compute and memory. */
 typedef struct lcp_core_terms {
-    double fixed_seconds;      /* launches */
-    double seconds_per_pair;   /* causal pair, half_rows apart */
-    double half_rows;          /* of a segment: a segment of n queries costs pairs * (1 + half_rows / n) */
+    double fixed_seconds;    /* launches */
+    double seconds_per_pair; /* causal pair, half_rows apart */
+    double fill_rows;        /* a chunk of T tokens costs pairs * fill_rows / T more: too few rows to fill the device */
+    double half_rows;        /* of a segment: a segment of n queries costs pairs * (1 + half_rows / n) */
     double seconds_per_token;  /* linear kinds */
     double seconds_per_prefix; /* keys and values expanded again for every token of the prefix */
     double seconds_per_key;    /* expansion of keys and values that arrive as latents */
     double memory_per_token;   /* seconds of memory traffic */
     double memory_per_key;
+    double seconds_per_score; /* unfused attention: for every query of every key of a segment and its prefix */
 } lcp_core_terms;
 
 typedef struct lcp_traffic_terms {
@@ -64,6 +66,7 @@ typedef struct lcp_layer_terms {
     double kept_bytes[LCP_RECOMPUTE_COUNT]; /* per token */
     double kv_bytes, kv_grad_bytes;         /* per token of a segment with successors, within the window */
     double state_bytes, state_grad_bytes;   /* per segment with successors: recurrent state handed on */
+    double score_bytes;                     /* kept per query and key by unfused attention */
     bool kv_apart;                          /* K, V of successors are a copy of their own under every policy */
     double gradient_bytes;                  /* per token: gradients alive inside a backward pass */
     double pair_flops, token_flops;         /* forward, all ranks together, per causal pair and per token */

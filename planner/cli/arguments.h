@@ -2,16 +2,22 @@
 #ifndef LCP_ARGUMENTS_H
 #define LCP_ARGUMENTS_H
 
+#include "lcp/estimate.h"
 #include "lcp/problem.h"
 
-#define LCP_MAX_OPERANDS 4
+#define LCP_MAX_OPERANDS 32
 
 typedef struct lcp_arguments {
     bool help;
     const char *model, *cluster, *workload;                 /* NULL = not given */
     int64_t sequence_length_tokens, global_batch_sequences; /* 0 = not given */
     lcp_options options;
-    const char *output; /* NULL = standard output */
+    lcp_run run;               /* of an estimate; layout.dp 0 = not given */
+    bool no_sequence_parallel; /* the same */
+    const char *rows;          /* a table of runs, NULL = not given */
+    const char *fit;           /* parameters to calibrate, NULL = all */
+    const char *profile;       /* name or file, NULL = not given */
+    const char *output;        /* NULL = standard output */
     bool json, quiet, explain, times;
     int32_t operand_count;
     const char *operands[LCP_MAX_OPERANDS];

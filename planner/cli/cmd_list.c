@@ -4,6 +4,7 @@
 
 #include "input/input.h"
 #include "input/model_hf.h"
+#include "lcp/profile.h"
 #include "lcp/schedule.h"
 #include "output/plan_json.h"
 #include "search/legality.h"
@@ -16,6 +17,21 @@
 typedef struct row {
     const char *name, *help;
 } row;
+
+static row parameter_row(size_t i)
+{
+    return (row){lcp_parameter_rows[i].name, lcp_parameter_rows[i].help};
+}
+
+static size_t parameter_count(void)
+{
+    return LCP_PARAMETER_COUNT;
+}
+
+static row profile_row(size_t i)
+{
+    return (row){lcp_profile_name_at(i), "rates of a device and software stack"};
+}
 
 static row command_row(size_t i)
 {
@@ -121,6 +137,8 @@ static const kind kinds[] = {
     {"models", "families of models that are read as published", family_count, family_row},
     {"rules", "rules a layout must keep to be considered", legality_count, legality_row},
     {"recompute", "what a layer keeps of a chunk's activations", recompute_count, recompute_row},
+    {"profiles", "measured rates of devices and software stacks", lcp_profile_count, profile_row},
+    {"parameters", "what a profile may set, what calibrate fits", parameter_count, parameter_row},
     {"schedules", "orders of passes", lcp_schedule_kind_count, schedule_row},
     {"checks", "rules that verify holds a plan against", verify_count, verify_row},
     {"statuses", "exit statuses", status_count, status_row},

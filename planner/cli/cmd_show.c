@@ -4,8 +4,10 @@
 
 #include "input/input.h"
 #include "input/json_reader.h"
+#include "input/profile.h"
 #include "output/plan_json.h"
 #include "output/show_cluster.h"
+#include "output/show_estimate.h"
 #include "output/show_model.h"
 #include "output/show_plan.h"
 #include "output/show_workload.h"
@@ -104,15 +106,42 @@ static lcp_status show_plan(const opened *from, lcp_error *err)
     return status;
 }
 
+static lcp_status print_profile(const lcp_profile *profile, bool as_json, lcp_error *err)
+{
+    if (!as_json) {
+        lcp_show_profile(stdout, profile);
+        return LCP_OK;
+    }
+    json_t *document = lcp_profile_to_json(profile);
+    lcp_status status = lcp_print_json(document, err);
+    json_decref(document);
+    return status;
+}
+
+static lcp_status show_profile(const opened *from, lcp_error *err)
+{
+    lcp_profile profile;
+    lcp_status status = lcp_profile_from_json(&profile, from->root, from->path, err);
+    return status == LCP_OK ? print_profile(&profile, from->json, err) : status;
+}
+
+static bool is_shipped_profile(const char *word)
+{
+    for (size_t i = 0; i < lcp_profile_count(); i++) {
+        if (strcmp(lcp_profile_name_at(i), word) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Formats by the start of their name; a document without one is the config.json of a model. */
 static const struct {
     const char *format;
     lcp_status (*show)(const opened *from, lcp_error *err);
 } formats[] = {
-    {"lcplan.model/", show_model},
-    {"lcplan.cluster/", show_cluster},
-    {"lcplan.workload/", show_workload},
-    {"lcplan.plan/", show_plan},
+    {"lcplan.model/", show_model}, {"lcplan.cluster/", show_cluster}, {"lcplan.workload/", show_workload},
+    {"lcplan.plan/", show_plan},   {"lcplan.profile/", show_profile},
 };
 
 static lcp_status show_document(const opened *from, lcp_error *err)
@@ -149,6 +178,11 @@ static lcp_status run(const lcp_arguments *arguments, lcp_error *err)
     if (is_short_cluster(from.path)) {
         return show_cluster(&from, err);
     }
+    if (is_shipped_profile(from.path)) {
+        lcp_profile profile;
+        lcp_status read = lcp_read_profile(&profile, from.path, err);
+        return read == LCP_OK ? print_profile(&profile, from.json, err) : read;
+    }
     lcp_status status = lcp_json_load_file(&from.root, from.path, NULL, err);
     if (status == LCP_OK) {
         status = show_document(&from, err);
@@ -163,5 +197,10 @@ static const lcp_option options[] = {
 static const lcp_option_group own_options = LCP_OPTION_GROUP("Output", options);
 static const lcp_option_group *const groups[] = {&own_options, &lcp_common_options, NULL};
 
-const lcp_command lcp_command_show = {
-    "show", "FILE|DEVICE:NxM", "prints what was understood of a model, cluster, workload or plan", 1, 1, groups, run};
+const lcp_command lcp_command_show = {"show",
+                                      "FILE|DEVICE:NxM|PROFILE",
+                                      "prints what was understood of a model, cluster, workload, plan or profile",
+                                      1,
+                                      1,
+                                      groups,
+                                      run};

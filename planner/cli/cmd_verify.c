@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 #include "cli/print_json.h"
 #include "cli/problem_options.h"
+#include "cli/profiles.h"
 
 #include "input/input.h"
 #include "output/plan_json.h"
@@ -60,11 +61,17 @@ static lcp_status hold_against_model(const lcp_problem *planned, const char *pat
     return status;
 }
 
-static lcp_status hold_against_cluster(const lcp_problem *planned, const char *path, lcp_error *err)
+static lcp_status hold_against_cluster(const lcp_problem *planned, const char *path, const char *profile_name,
+                                       lcp_error *err)
 {
     lcp_cluster cluster = {0};
     lcp_source source = {0};
     lcp_status status = lcp_read_cluster(&cluster, &source, path, err);
+    if (status == LCP_OK && profile_name != NULL) {
+        lcp_profile profile;
+        lcp_training training = lcp_training_default();
+        status = lcp_apply_profile(&profile, &cluster, &training, profile_name, err);
+    }
     if (status == LCP_OK) {
         comparison c = {"cluster",
                         path,
@@ -103,7 +110,7 @@ static lcp_status hold_against_files(const lcp_problem *planned, const lcp_argum
         status = hold_against_model(planned, arguments->model, err);
     }
     if (status == LCP_OK && arguments->cluster != NULL) {
-        status = hold_against_cluster(planned, arguments->cluster, err);
+        status = hold_against_cluster(planned, arguments->cluster, arguments->profile, err);
     }
     if (status == LCP_OK && arguments->workload != NULL) {
         status = hold_against_workload(planned, arguments->workload, err);

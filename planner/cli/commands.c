@@ -5,10 +5,8 @@
 #include <string.h>
 
 static const lcp_command *const commands[] = {
-    &lcp_command_plan,
-    &lcp_command_show,
-    &lcp_command_verify,
-    &lcp_command_list,
+    &lcp_command_plan, &lcp_command_estimate, &lcp_command_calibrate,
+    &lcp_command_show, &lcp_command_verify,   &lcp_command_list,
 };
 
 size_t lcp_command_count(void)
@@ -89,7 +87,8 @@ static void point_to_help(const lcp_command *command, lcp_error *err)
 
 static lcp_status run_command(const lcp_command *command, int word_count, char **words, lcp_error *err)
 {
-    lcp_arguments arguments = {.options = lcp_options_default()};
+    lcp_arguments arguments = {.options = lcp_options_default(), .run = lcp_run_default()};
+    arguments.run.layout.dp = 0;
     lcp_status status = lcp_options_parse(&arguments, command->groups, word_count, words, err);
     if (status == LCP_OK && arguments.help) {
         print_command_help(command);

@@ -1,5 +1,6 @@
 #include "cli/problem_options.h"
 
+#include "cli/profiles.h"
 #include "input/input.h"
 #include "lcp/schedule.h"
 
@@ -106,10 +107,6 @@ static lcp_status store_two_or_four(void *field, const lcp_option *option, const
 }
 
 static const char *const recompute_modes[] = {"auto", "none", "selective", "full", NULL};
-static const char *const precisions[] = {"bf16", "fp16", "fp32", "fp8", NULL};
-static const char *const optimizers[] = {"adam", "sgd", "muon", NULL};
-static const char *const losses[] = {"eager", "fused", "chunked", NULL};
-
 static const lcp_option common[] = {
     {'h', "help", NULL, "print this and exit", lcp_store_on, AT(help), 0, 0, NULL},
 };
@@ -118,6 +115,8 @@ static const lcp_option inputs[] = {
     {0, "model", "FILE", "config.json of the model, or lcplan.model/1", lcp_store_text, AT(model), 0, 0, NULL},
     {0, "cluster", "FILE|DEVICE:NxM", "lcplan.cluster/1, or N nodes of M devices, as h100-sxm:16x8", lcp_store_text,
      AT(cluster), 0, 0, NULL},
+    {0, "profile", "NAME|FILE", "rates of a device and software stack; 'lcplan list profiles' (the catalogue's)",
+     lcp_store_text, AT(profile), 0, 0, NULL},
     {0, "workload", "FILE", "lcplan.workload/1: the lengths of a global batch", lcp_store_text, AT(workload), 0, 0,
      NULL},
 };
@@ -152,10 +151,12 @@ static const lcp_option layout[] = {
 };
 
 static const lcp_option training[] = {
-    {0, "precision", "NAME", "bf16, fp16, fp32 or fp8", lcp_store_choice, AT(options.training.precision), 0, 0,
-     precisions},
-    {0, "optimizer", "NAME", "adam, sgd or muon", lcp_store_choice, AT(options.training.optimizer), 0, 0, optimizers},
-    {0, "loss", "NAME", "eager, fused or chunked", lcp_store_choice, AT(options.training.loss), 0, 0, losses},
+    {0, "precision", "NAME", "bf16, fp16, fp32, fp8 or fp4", lcp_store_choice, AT(options.training.precision), 0, 0,
+     lcp_precision_names},
+    {0, "optimizer", "NAME", "adam, sgd or muon", lcp_store_choice, AT(options.training.optimizer), 0, 0,
+     lcp_optimizer_names},
+    {0, "loss", "NAME", "eager, fused, chunked, vocab-parallel or fused-linear", lcp_store_choice,
+     AT(options.training.loss), 0, 0, lcp_loss_names},
     {0, "gradient-bytes", "2|4", "bytes of an accumulated gradient (4)", store_two_or_four,
      AT(options.training.gradient_bytes), 0, 0, NULL},
     {0, "kv-gradient-bytes", "2|4", "bytes of an accumulated gradient of keys and values (4)", store_two_or_four,
@@ -166,6 +167,13 @@ static const lcp_option training[] = {
      AT(options.training.dp_overlap_ratio), 0, 1, NULL},
     {0, "tp-overlap", "RATIO", "share of tensor-parallel traffic that is hidden (0)", lcp_store_real,
      AT(options.training.tp_overlap_ratio), 0, 1, NULL},
+    {0, "tp-grad-overlap", "RATIO", "share of tensor-parallel gradient reduction under weight gradients (0)",
+     lcp_store_real, AT(options.training.tp_grad_overlap_ratio), 0, 1, NULL},
+    {0, "zero-overlap", "RATIO", "share of ZeRO 2 and 3 exchanges that hides, of what could (1)", lcp_store_real,
+     AT(options.training.zero_overlap_ratio), 0, 1, NULL},
+    {0, "attention", "NAME", "flash, or unfused: every score computed and kept", lcp_store_choice,
+     AT(options.training.attention_core), 0, 0, lcp_attention_core_names},
+    {0, "dropout", NULL, "masks of dropout are kept", lcp_store_on, AT(options.training.dropout), 0, 0, NULL},
     {0, "ep-overlap", "RATIO", "share of expert traffic that is hidden (0)", lcp_store_real,
      AT(options.training.ep_overlap_ratio), 0, 1, NULL},
     {0, "latent-kv", NULL, "latent attention keeps latents and expands them again", lcp_store_off,
@@ -223,6 +231,10 @@ lcp_status lcp_problem_read(lcp_problem *out, const lcp_arguments *arguments, lc
     }
     if (status == LCP_OK) {
         status = lcp_read_cluster(&out->cluster, &out->cluster_source, arguments->cluster, err);
+    }
+    if (status == LCP_OK && arguments->profile != NULL) {
+        lcp_profile profile;
+        status = lcp_apply_profile(&profile, &out->cluster, &out->options.training, arguments->profile, err);
     }
     if (status == LCP_OK && arguments->workload != NULL) {
         status = lcp_read_workload(&out->workload, &out->workload_source, arguments->workload, err);

@@ -5,20 +5,20 @@
 #include <string.h>
 
 static const char *const recompute_modes[] = {"auto", "none", "selective", "full", NULL};
-static const char *const precisions[] = {"bf16", "fp16", "fp32", "fp8", NULL};
-static const char *const optimizers[] = {"adam", "sgd", "muon", NULL};
-static const char *const losses[] = {"eager", "fused", "chunked", NULL};
-
 static const lcp_field training_fields[] = {
-    LCP_OPTIONAL_CHOICE_FIELD(lcp_training, precision, precisions),
-    LCP_OPTIONAL_CHOICE_FIELD(lcp_training, optimizer, optimizers),
-    LCP_OPTIONAL_CHOICE_FIELD(lcp_training, loss, losses),
+    LCP_OPTIONAL_CHOICE_FIELD(lcp_training, precision, lcp_precision_names),
+    LCP_OPTIONAL_CHOICE_FIELD(lcp_training, optimizer, lcp_optimizer_names),
+    LCP_OPTIONAL_CHOICE_FIELD(lcp_training, loss, lcp_loss_names),
     LCP_OPTIONAL_INT32_FIELD(lcp_training, gradient_bytes, 2, 4),
     LCP_OPTIONAL_INT32_FIELD(lcp_training, kv_gradient_bytes, 2, 4),
     LCP_OPTIONAL_REAL_FIELD(lcp_training, expert_imbalance, 1, 1e6),
     LCP_OPTIONAL_REAL_FIELD(lcp_training, dp_overlap_ratio, 0, 1),
     LCP_OPTIONAL_REAL_FIELD(lcp_training, tp_overlap_ratio, 0, 1),
+    LCP_OPTIONAL_REAL_FIELD(lcp_training, tp_grad_overlap_ratio, 0, 1),
     LCP_OPTIONAL_REAL_FIELD(lcp_training, ep_overlap_ratio, 0, 1),
+    LCP_OPTIONAL_REAL_FIELD(lcp_training, zero_overlap_ratio, 0, 1),
+    LCP_OPTIONAL_CHOICE_FIELD(lcp_training, attention_core, lcp_attention_core_names),
+    LCP_OPTIONAL_BOOL_FIELD(lcp_training, dropout),
     LCP_OPTIONAL_BOOL_FIELD(lcp_training, mla_keeps_expanded_kv),
     {.key = NULL},
 };

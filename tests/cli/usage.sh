@@ -23,13 +23,13 @@ expect 2 - "unknown kind 'device', the nearest is devices" list device
 expect 2 - "nothing more is expected at 'more'" list devices more
 expect 2 - 'PLAN is needed' verify
 expect 2 - "nothing more is expected at 'b'" verify a b
-expect 2 - 'too many operands' verify 1 2 3 4 5
+expect 2 - 'nothing more is expected' verify 1 2
 expect 6 - '^lcplan: --help: cannot open' verify -- --help
 expect 2 - "the nearest is --model" plan --modle x
 expect 2 - "unknown option '-x'" plan -x
 expect 2 - "unknown option '--objective'" plan --objective time
 expect 2 - "unknown option '--for'" plan --for torchtitan
-expect 2 - "unknown option '--profile'" plan --profile x
+expect 2 - "unknown profile 'x'" plan --profile x --model "$models/llama-3.2-1b.json" --cluster h100-sxm:1x1 --sequence-length 1 --global-batch 1
 expect 2 - '--model needs a value: FILE' plan --model
 expect 2 - '--model is given twice' plan --model a --model=b
 expect 2 - '--quiet is given twice' plan --quiet --quiet

@@ -8,7 +8,9 @@ mkdir -p "$work/build/release"
 cd "$work"
 ln -s "$lcplan" build/release/lcplan
 ln -s "$source/examples" examples
-sed -n '/^```sh$/,/^```$/p' "$source/README.md" | grep -v '^```' >commands
+ln -s "$source/tests" tests
+ln -s "$source/profiles" profiles
+sed -n '/^```sh$/,/^```$/p' "$source/README.md" "$source/docs/estimates.md" | grep -v '^```' >commands
 count=0
 while read -r line; do
     command=$(printf '%s\n' "$line" | sed 's/^apt-get [^&]* && //; s/^\(cmake [^&]*\( && \|$\)\)*//')

@@ -90,6 +90,8 @@ void fixture_ideal_cluster(cost_fixture *f, int64_t nodes)
         .attention_forward = {.ratio = 1},
         .attention_backward = {.ratio = 1},
         .memory_ratio = 1,
+        .network_ratio = 0.85,
+        .activation_ratio = 1,
         .collective_ratio = 1,
     };
     one_group(f, nodes, (lcp_link){100e9, 0}, (lcp_link){10e9, 0});
@@ -109,6 +111,8 @@ void fixture_a100_cluster(cost_fixture *f, int64_t nodes)
         .memory_ratio = rates->memory_ratio,
         .collective_ratio = rates->collective_ratio,
         .collective_half_bytes = rates->collective_half_bytes,
+        .network_ratio = 0.85,
+        .activation_ratio = 1,
         .pass_overhead_seconds = 1e-4,
         .hop_overhead_seconds = 1e-5,
     };

@@ -27,10 +27,11 @@ static json_case cases[] = {
     {"{'training': 'bf16'}", "t: $.training", "found \"bf16\", expected an object"},
     {"{'training': {'precise': 1}}", "t: $.training.precise", "unknown key, expected one of: precision, ..."},
     {"{'training': {'precision': 'tf32'}}", "t: $.training.precision",
-     "found \"tf32\", expected one of: bf16, fp16, fp32, fp8"},
+     "found \"tf32\", expected one of: bf16, fp16, fp32, fp8, fp4"},
     {"{'training': {'optimizer': 'lion'}}", "t: $.training.optimizer",
      "found \"lion\", expected one of: adam, sgd, muon"},
-    {"{'training': {'loss': 'x'}}", "t: $.training.loss", "found \"x\", expected one of: eager, fused, chunked"},
+    {"{'training': {'loss': 'x'}}", "t: $.training.loss",
+     "found \"x\", expected one of: eager, fused, chunked, vocab-parallel, fused-linear"},
     {"{'training': {'gradient_bytes': 3}}", "t: $.training.gradient_bytes", "found 3, expected 2 or 4"},
     {"{'training': {'gradient_bytes': 8}}", "t: $.training.gradient_bytes", "found 8, expected an integer in [2, 4]"},
     {"{'training': {'kv_gradient_bytes': 3}}", "t: $.training.kv_gradient_bytes", "found 3, expected 2 or 4"},
@@ -79,7 +80,9 @@ static void every_field_reads_back(void **state)
         "true, 'min_slice_tokens': 77, 'gap_ratio': 0.25, 'threads': 3, 'max_candidates': 9, 'time_limit_seconds': "
         "1.5, 'training': {'precision': 'fp8', 'optimizer': 'muon', 'loss': 'chunked', 'gradient_bytes': 2, "
         "'kv_gradient_bytes': 2, 'expert_imbalance': 1.5, 'dp_overlap_ratio': 0.25, 'tp_overlap_ratio': 0.75, "
-        "'ep_overlap_ratio': 0.125, 'mla_keeps_expanded_kv': false}}");
+        "'tp_grad_overlap_ratio': 0.375, 'ep_overlap_ratio': 0.125, 'zero_overlap_ratio': 0.5, 'attention_core': "
+        "'unfused', 'dropout': true, "
+        "'mla_keeps_expanded_kv': false}}");
     lcp_options options;
     assert_int_equal(lcp_options_from_json(&options, root, "t", NULL), LCP_OK);
     json_t *again = lcp_options_to_json(&options);
