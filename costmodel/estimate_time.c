@@ -190,7 +190,7 @@ static lcp_step_seconds step_of(const lcp_run_view *view, int32_t rank)
     }
     if (rank == 0) {
         sum.exposed_dp += cost->embedding_step.exposed_dp;
-        sum.optimizer += cost->embedding_step.optimizer;
+        sum.optimizer += cost->embedding_step.optimizer - cost->device->step_overhead_seconds; /* reported apart */
     }
     if (rank == (view->virtual_stages - 1) % pp && (rank != 0 || !view->model->tied_embeddings)) {
         sum.exposed_dp += cost->head_step.exposed_dp;

@@ -104,6 +104,8 @@ static void prepare_ends(lcp_cost *cost, const lcp_sharding *s)
     cost->head_static = lcp_static_bytes_of(cost, &head);
     cost->embedding_step = lcp_step_seconds_of(cost, &embedding, 0);
     cost->head_step = lcp_step_seconds_of(cost, &head, 0);
+    /* The first stage is the last to finish its backward passes; what every step costs stands there. */
+    cost->embedding_step.optimizer += cost->device->step_overhead_seconds;
     double tied = tied_exchange_seconds(cost, s);
     cost->embedding_step.exposed_dp += tied;
     cost->head_step.exposed_dp += tied;

@@ -199,7 +199,7 @@ typedef struct lcp_cost {
     double layer_reduce_seconds[LCP_COST_CLASSES];  /* ZeRO 2, 3: gradients of one layer, one chunk */
     int64_t layer_gather_bytes[LCP_COST_CLASSES];   /* ZeRO 3: unsharded parameters of one layer */
     lcp_static_bytes embedding_static, head_static; /* head_static includes a copy of a tied table when pp > 1 */
-    lcp_step_seconds embedding_step, head_step;
+    lcp_step_seconds embedding_step, head_step; /* embedding_step: with the device's step overhead */
 } lcp_cost;
 
 /* Fails with LCP_INPUT if a dimension overflows; assumes a legal layout (planner/search/legality checks it) and a
