@@ -36,6 +36,11 @@ lcp_status lcp_greedy_fill(lcp_schedule *out, lcp_greedy_result *result, const l
 lcp_status lcp_greedy_best(lcp_schedule *out, const lcp_schedule_input *input, bool split, const int64_t *limit_bytes,
                            lcp_error *err);
 
+/* The best of the rules, improved further; known: the schedule has an order within the limits to start from, and is
+ * improved and kept if it is faster. With effort 1: the known order as it is, or one rule. */
+lcp_status lcp_search_order(lcp_schedule *out, const lcp_schedule_input *input, bool split, const int64_t *limit_bytes,
+                            bool known, lcp_error *err);
+
 /* limits[r] = sequences times the most that one chunk keeps on rank r, or the input's own limit if that is less. */
 void lcp_greedy_limits(int64_t *limits, const lcp_schedule *schedule, const lcp_schedule_input *input,
                        double chunk_count);

@@ -1,7 +1,7 @@
 #include "schedule/v_block.h"
+#include "schedule/backfill.h"
 #include "schedule/greedy.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #define PERIOD 6
@@ -60,21 +60,6 @@ static void fill_rank(lcp_schedule *out, int32_t rank, const lcp_v_block *b, lcp
     }
 }
 
-static int64_t peak_of(const lcp_schedule *schedule, const lcp_schedule_input *input, int32_t rank)
-{
-    int64_t now = 0;
-    int64_t peak = 0;
-    for (int32_t i = 0; i < schedule->op_count[rank]; i++) {
-        const lcp_op *op = &schedule->ops[rank][i];
-        int64_t kept = lcp_pass_kept_bytes(input, op->stage, op->chunk);
-        int64_t held = lcp_pass_held_bytes(input, op->stage, op->chunk);
-        now += op->kind == LCP_OP_FORWARD ? kept : 0;
-        peak = now > peak ? now : peak;
-        now -= op->kind == LCP_OP_INPUT_GRAD ? kept - held : op->kind == LCP_OP_WEIGHT_GRAD ? held : 0;
-    }
-    return peak;
-}
-
 static lcp_status fill_block(lcp_schedule *out, lcp_v_block (*block)(int32_t, int32_t), lcp_error *err)
 {
     lcp_op *waiting = malloc(2 * (size_t)out->chunk_count * sizeof *waiting);
@@ -89,50 +74,32 @@ static lcp_status fill_block(lcp_schedule *out, lcp_v_block (*block)(int32_t, in
     return LCP_OK;
 }
 
-/* Memory of the block on each rank, or the input's limit where that is less; *fits: the block itself keeps to it. */
-static void take_limits(int64_t *limits, bool *fits, const lcp_schedule *block, const lcp_schedule_input *input)
+/* Every rank may keep what the block keeps on any, or the input's limit where that is less. Whether the block keeps to
+ * that itself. */
+static bool take_limits(int64_t *limits, const lcp_schedule *block, const lcp_schedule_input *input)
 {
-    *fits = true;
+    int64_t most = 0;
+    bool fits = true;
     for (int32_t r = 0; r < block->rank_count; r++) {
-        limits[r] = peak_of(block, input, r);
-        if (input->limit_bytes != NULL && input->limit_bytes[r] < limits[r]) {
-            limits[r] = input->limit_bytes[r];
-            *fits = false;
-        }
+        limits[r] = lcp_schedule_peak_kept(block, input, r);
+        most = limits[r] > most ? limits[r] : most;
     }
+    for (int32_t r = 0; r < block->rank_count; r++) {
+        bool limited = input->limit_bytes != NULL && input->limit_bytes[r] < most;
+        fits = fits && (!limited || limits[r] <= input->limit_bytes[r]);
+        limits[r] = limited ? input->limit_bytes[r] : most;
+    }
+    return fits;
 }
 
-static double cost_of(const lcp_schedule *schedule, const lcp_schedule_input *input)
-{
-    lcp_greedy_result result;
-    return lcp_schedule_price(&result.makespan_seconds, &result.span_seconds, schedule, input) != LCP_OK ? HUGE_VAL
-           : input->by_span ? result.span_seconds
-                            : result.makespan_seconds;
-}
-
-/* Whichever is faster stays in *out. */
-static lcp_status compete(lcp_schedule *out, const lcp_schedule_input *input, lcp_error *err)
+static lcp_status search(lcp_schedule *out, const lcp_schedule_input *input, lcp_error *err)
 {
     int64_t *limits = malloc((size_t)input->rank_count * sizeof *limits);
-    bool fits = true;
-    lcp_schedule other = {0};
-    lcp_status status = lcp_schedule_allocate(&other, input, 2, 0, 6 * (int64_t)input->chunk_count, err);
-    if (status == LCP_OK && limits == NULL) {
-        status = lcp_fail(err, LCP_NOMEM, "", "cannot order %d chunks", input->chunk_count);
+    if (limits == NULL) {
+        return lcp_fail(err, LCP_NOMEM, "", "cannot order %d chunks", input->chunk_count);
     }
-    if (status == LCP_OK) {
-        lcp_schedule_place_wave(&other);
-        take_limits(limits, &fits, out, input);
-        lcp_status listed = lcp_greedy_best(&other, input, true, limits, fits ? NULL : err);
-        bool wins = listed == LCP_OK && (!fits || cost_of(&other, input) < cost_of(out, input));
-        if (wins) {
-            lcp_schedule block = *out;
-            *out = other;
-            other = block;
-        }
-        status = listed == LCP_OK || fits ? LCP_OK : listed;
-    }
-    lcp_schedule_dispose(&other);
+    bool fits = take_limits(limits, out, input);
+    lcp_status status = lcp_search_order(out, input, true, limits, fits, err);
     free(limits);
     return status;
 }
@@ -146,7 +113,7 @@ lcp_status lcp_v_block_build(lcp_schedule *out, const lcp_schedule_input *input,
         status = fill_block(out, block, err);
     }
     if (status == LCP_OK) {
-        status = compete(out, input, err);
+        status = search(out, input, err);
     }
     if (status != LCP_OK) {
         lcp_schedule_dispose(out);
