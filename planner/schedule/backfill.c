@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct rank_state {
     lcp_op *ops;   /* the order given */
@@ -19,7 +18,7 @@ typedef struct filling {
     const int64_t *limit_bytes;
     const lcp_backfill_rule *rule;
     rank_state *ranks;
-    double *forward_end, *backward_end; /* [stage][chunk], < 0 before */
+    double *forward_end, *backward_end, *weight_end; /* [stage][chunk], < 0 before */
 } filling;
 
 static size_t cell_of(const filling *f, int32_t stage, int32_t chunk)
@@ -42,7 +41,7 @@ static double after(double ready, const double *end, size_t cell)
 }
 
 /* When everything that a pass reads is there; HUGE_VAL if that is not known yet. */
-static double ready_of(const filling *f, const lcp_op *op, int32_t rank)
+static double ready_forwards(const filling *f, const lcp_op *op, int32_t rank)
 {
     const lcp_chunk_link *link = &f->input->links[op->chunk];
     if (op->kind == LCP_OP_FORWARD) {
@@ -58,6 +57,33 @@ static double ready_of(const filling *f, const lcp_op *op, int32_t rank)
         ready = fmax(ready, from_stage(f, f->backward_end, op->stage + 1, op->chunk, rank));
     }
     return link->next_slice < 0 ? ready : after(ready, f->backward_end, cell_of(f, op->stage, link->next_slice));
+}
+
+/* The same with time running backwards: what reads the pass has run. */
+static double ready_backwards(const filling *f, const lcp_op *op, int32_t rank)
+{
+    const lcp_chunk_link *link = &f->input->links[op->chunk];
+    if (op->kind == LCP_OP_WEIGHT_GRAD) {
+        return 0;
+    }
+    if (op->kind == LCP_OP_FORWARD) {
+        double ready = after(0, f->backward_end, cell_of(f, op->stage, op->chunk));
+        if (op->stage + 1 < f->schedule->stage_count) {
+            ready = fmax(ready, from_stage(f, f->forward_end, op->stage + 1, op->chunk, rank));
+        }
+        return link->next_slice < 0 ? ready : after(ready, f->forward_end, cell_of(f, op->stage, link->next_slice));
+    }
+    double ready = op->stage == 0 ? 0 : from_stage(f, f->backward_end, op->stage - 1, op->chunk, rank);
+    if (op->kind == LCP_OP_INPUT_GRAD) {
+        ready = after(ready, f->weight_end, cell_of(f, op->stage, op->chunk));
+    }
+    return link->previous_slice < 0 ? ready
+                                    : after(ready, f->backward_end, cell_of(f, op->stage, link->previous_slice));
+}
+
+static double ready_of(const filling *f, const lcp_op *op, int32_t rank)
+{
+    return f->rule->reversed ? ready_backwards(f, op, rank) : ready_forwards(f, op, rank);
 }
 
 static double duration_of(const filling *f, const lcp_op *op)
@@ -106,6 +132,12 @@ int64_t lcp_schedule_peak_kept(const lcp_schedule *schedule, const lcp_schedule_
     return peak;
 }
 
+static int64_t signed_change(const filling *f, const lcp_op *op)
+{
+    int64_t change = change_of(f->input, op);
+    return f->rule->reversed ? -change : change;
+}
+
 /* The best candidate of a rank now: index into its ops, and what comes later. */
 typedef struct choice {
     int32_t before;        /* list element before the pass to run, -1 = none */
@@ -126,10 +158,10 @@ static choice look(const filling *f, int32_t r, double now)
     for (int32_t j = 0; j < f->rule->window && rank->next[before] < rank->count; j++) {
         int32_t at = rank->next[before];
         const lcp_op *op = &rank->ops[at];
-        int64_t change = change_of(f->input, op);
+        int64_t change = signed_change(f, op);
         bool fits = change <= 0 || highest + change <= f->limit_bytes[r];
         double ready = fits ? ready_of(f, op, r) : HUGE_VAL;
-        bool weight = op->kind == LCP_OP_WEIGHT_GRAD;
+        bool weight = op->kind == LCP_OP_WEIGHT_GRAD && !f->rule->reversed;
         if (weight && c.weight_before < 0 && ready <= just_now) {
             c.weight_before = before;
         } else if (!weight && ready <= just_now) {
@@ -166,20 +198,18 @@ static void run_pass(filling *f, int32_t r, int32_t before, double now)
     const lcp_op *op = &rank->ops[at];
     size_t cell = cell_of(f, op->stage, op->chunk);
     rank->next[before] = rank->next[at];
-    f->schedule->ops[r][rank->done++] = *op;
-    rank->used_bytes += change_of(f->input, op);
+    f->schedule->ops[r][f->rule->reversed ? rank->count - 1 - rank->done : rank->done] = *op;
+    rank->done++;
+    rank->used_bytes += signed_change(f, op);
     rank->free_seconds = now + duration_of(f, op);
     rank->waiting = false;
-    if (op->kind == LCP_OP_FORWARD) {
-        f->forward_end[cell] = rank->free_seconds;
-        if (op->stage + 1 < f->schedule->stage_count) {
-            set_decision(f, f->schedule->stage_rank[op->stage + 1]);
-        }
-    } else if (op->kind != LCP_OP_WEIGHT_GRAD) {
-        f->backward_end[cell] = rank->free_seconds;
-        if (op->stage > 0) {
-            set_decision(f, f->schedule->stage_rank[op->stage - 1]);
-        }
+    double *end = op->kind == LCP_OP_FORWARD       ? f->forward_end
+                  : op->kind == LCP_OP_WEIGHT_GRAD ? f->weight_end
+                                                   : f->backward_end;
+    end[cell] = rank->free_seconds;
+    int32_t reader = (op->kind == LCP_OP_FORWARD) != f->rule->reversed ? op->stage + 1 : op->stage - 1;
+    if (op->kind != LCP_OP_WEIGHT_GRAD && reader >= 0 && reader < f->schedule->stage_count) {
+        set_decision(f, f->schedule->stage_rank[reader]);
     }
 }
 
@@ -238,8 +268,8 @@ static bool take_order(filling *f)
         if (rank->ops == NULL || rank->next == NULL) {
             return false;
         }
-        memcpy(rank->ops, f->schedule->ops[r], count * sizeof *rank->ops);
         for (int32_t i = 0; i < rank->count; i++) {
+            rank->ops[i] = f->schedule->ops[r][f->rule->reversed ? rank->count - 1 - i : i];
             rank->next[i] = i + 1;
         }
         rank->next[count] = count > 0 ? 0 : rank->count;
@@ -253,11 +283,12 @@ lcp_status lcp_backfill(lcp_schedule *schedule, const lcp_schedule_input *input,
     size_t cells = (size_t)schedule->stage_count * (size_t)schedule->chunk_count;
     filling f = {.schedule = schedule, .input = input, .limit_bytes = limit_bytes, .rule = rule};
     f.ranks = calloc((size_t)schedule->rank_count, sizeof *f.ranks);
-    f.forward_end = malloc(2 * cells * sizeof *f.forward_end);
+    f.forward_end = malloc(3 * cells * sizeof *f.forward_end);
     bool complete = f.ranks != NULL && f.forward_end != NULL && take_order(&f);
     if (complete) {
         f.backward_end = f.forward_end + cells;
-        for (size_t i = 0; i < 2 * cells; i++) {
+        f.weight_end = f.backward_end + cells;
+        for (size_t i = 0; i < 3 * cells; i++) {
             f.forward_end[i] = -1;
         }
         run(&f);

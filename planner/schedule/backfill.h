@@ -9,6 +9,7 @@ typedef struct lcp_backfill_rule {
     int32_t window;    /* passes that a rank looks ahead */
     double fill_ratio; /* W fills a gap if nothing else is known to come within this share of it */
     double late_ratio; /* share of itself by which a pass may delay the one whose turn it is */
+    bool reversed;     /* from the end of the iteration to its start */
 } lcp_backfill_rule;
 
 /* Replaces the ops. limit_bytes: [rank_count], kept by passes; must hold for the order as it is. F, B, I and W only,

@@ -55,8 +55,9 @@ double lcp_schedule_cost(const lcp_schedule *schedule, const lcp_schedule_input 
 }
 
 static const lcp_backfill_rule rules[] = {
-    {12, 0, 0},   {12, 0.5, 0}, {12, 1, 0},    {12, 0, 0.5}, {12, 0.5, 0.5},
-    {12, 1, 0.5}, {4, 0, 0},    {4, 0.5, 0.5}, {12, 0.5, 1}, {24, 0, 0},
+    {12, 0, 0, false},   {12, 0.5, 0, false}, {12, 1, 0, false},    {12, 0, 0.5, false}, {12, 0.5, 0.5, false},
+    {12, 1, 0.5, false}, {4, 0, 0, false},    {4, 0.5, 0.5, false}, {12, 0.5, 1, false}, {24, 0, 0, false},
+    {12, 0, 0, true},    {12, 0, 0.5, true},  {12, 0, 1, true},     {4, 0, 0, true},     {4, 0, 0.5, true},
 };
 
 /* One round: *schedule is replaced by the best that a rule makes of it. */
