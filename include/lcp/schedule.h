@@ -135,7 +135,8 @@ typedef struct lcp_schedule_input {
     bool whole_backward;            /* read by `list` alone: B instead of I and W */
     bool by_span;                   /* searching schedules judge by span_seconds instead of makespan_seconds */
     bool recompute_ahead;           /* an R before each backward pass */
-    int32_t effort;                 /* rules that a searching schedule tries; 0 = all */
+    int32_t effort;                 /* searching schedules: rules tried, and rounds of improvement but one; 0 = as
+                                     * many as help */
 } lcp_schedule_input;
 
 /* Replays an order under the input's durations, or under its conventions where it has none. */

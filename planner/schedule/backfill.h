@@ -21,6 +21,10 @@ lcp_status lcp_backfill(lcp_schedule *schedule, const lcp_schedule_input *input,
 lcp_status lcp_backfill_polish(lcp_schedule *schedule, const lcp_schedule_input *input, const int64_t *limit_bytes,
                                lcp_error *err);
 
+/* Swaps neighbours on the critical path while that helps, at most `trials` times. Without durations: nothing. */
+void lcp_schedule_local_search(lcp_schedule *schedule, const lcp_schedule_input *input, const int64_t *limit_bytes,
+                               int64_t trials);
+
 /* Most that passes of a rank keep in the order given. */
 int64_t lcp_schedule_peak_kept(const lcp_schedule *schedule, const lcp_schedule_input *input, int32_t rank);
 

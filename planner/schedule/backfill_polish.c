@@ -96,7 +96,8 @@ lcp_status lcp_backfill_polish(lcp_schedule *schedule, const lcp_schedule_input 
     double cost = lcp_schedule_cost(schedule, input);
     lcp_status status = LCP_OK;
     double before = HUGE_VAL;
-    while (status == LCP_OK && cost < before) {
+    int32_t rounds = input->effort > 0 ? input->effort - 1 : INT32_MAX;
+    for (int32_t i = 0; status == LCP_OK && cost < before && i < rounds; i++) {
         before = cost;
         status = improve(schedule, &cost, input, limit_bytes, err);
     }

@@ -32,9 +32,9 @@ lcp_status lcp_greedy_fill(lcp_schedule *out, lcp_greedy_result *result, const l
                            const lcp_greedy_rule *rule, const int64_t *limit_bytes, const int32_t *window,
                            lcp_error *err);
 
-/* The best of many rules, kept in the schedule. */
-lcp_status lcp_greedy_best(lcp_schedule *out, const lcp_schedule_input *input, bool split, const int64_t *limit_bytes,
-                           lcp_error *err);
+/* The order of the nth best of many rules, 0 = the best. */
+lcp_status lcp_greedy_nth(lcp_schedule *out, const lcp_schedule_input *input, bool split, const int64_t *limit_bytes,
+                          size_t nth, lcp_error *err);
 
 /* The best of the rules, improved further; known: the schedule has an order within the limits to start from, and is
  * improved and kept if it is faster. With effort 1: the known order as it is, or one rule. */

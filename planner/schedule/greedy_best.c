@@ -14,6 +14,8 @@ static const lcp_greedy_rule split_rules[] = {
     {LCP_GREEDY_BACKWARD_FIRST, true, false, 0.5, 0.5}, {LCP_GREEDY_ALTERNATE, true, false, 0.5, 0.5},
     {LCP_GREEDY_BACKWARD_FIRST, true, true, 0, 0},      {LCP_GREEDY_ALTERNATE, true, true, 0, 0},
     {LCP_GREEDY_BACKWARD_FIRST, true, false, 0, 0},     {LCP_GREEDY_ALTERNATE, true, false, 0, 0},
+    {LCP_GREEDY_ALTERNATE, true, true, 0, 0.75},        {LCP_GREEDY_BACKWARD_FIRST, true, true, 0, 0.25},
+    {LCP_GREEDY_ALTERNATE, true, true, 0, 1},           {LCP_GREEDY_ALTERNATE, true, true, 0.25, 0.5},
     {LCP_GREEDY_FORWARD_FIRST, true, true, 1, 0},       {LCP_GREEDY_FORWARD_FIRST, true, false, 1, 0},
 };
 
@@ -25,29 +27,40 @@ static const lcp_greedy_rule whole_rules[] = {
     {LCP_GREEDY_FORWARD_FIRST, false, true, 0, 0},    {LCP_GREEDY_FORWARD_FIRST, false, false, 0, 0},
 };
 
-lcp_status lcp_greedy_best(lcp_schedule *out, const lcp_schedule_input *input, bool split, const int64_t *limit_bytes,
-                           lcp_error *err)
+typedef struct ranked {
+    size_t rule;
+    double cost;
+} ranked;
+
+static int compare(const void *a, const void *b)
+{
+    const ranked *x = a;
+    const ranked *y = b;
+    if (x->cost < y->cost || x->cost > y->cost) {
+        return x->cost < y->cost ? -1 : 1;
+    }
+    return (x->rule > y->rule) - (x->rule < y->rule);
+}
+
+#define MAX_RULES 32
+
+lcp_status lcp_greedy_nth(lcp_schedule *out, const lcp_schedule_input *input, bool split, const int64_t *limit_bytes,
+                          size_t nth, lcp_error *err)
 {
     const lcp_greedy_rule *rules = split ? split_rules : whole_rules;
     size_t count = split ? sizeof split_rules / sizeof split_rules[0] : sizeof whole_rules / sizeof whole_rules[0];
     count = input->effort > 0 && (size_t)input->effort < count ? (size_t)input->effort : count;
-    double best = HUGE_VAL;
-    size_t best_rule = 0;
-    size_t last = 0;
+    ranked order[MAX_RULES];
+    lcp_greedy_result result;
     lcp_status status = LCP_OK;
     for (size_t i = 0; status == LCP_OK && i < count; i++) {
-        lcp_greedy_result result;
         status = lcp_greedy_fill(out, &result, input, &rules[i], limit_bytes, NULL, err);
-        double cost = input->by_span ? result.span_seconds : result.makespan_seconds;
-        if (status == LCP_OK && cost < best) {
-            best = cost;
-            best_rule = i;
-        }
-        last = i;
+        order[i] = (ranked){i, input->by_span ? result.span_seconds : result.makespan_seconds};
     }
-    if (status == LCP_OK && best_rule != last) {
-        lcp_greedy_result result;
-        status = lcp_greedy_fill(out, &result, input, &rules[best_rule], limit_bytes, NULL, err);
+    if (status == LCP_OK && count > 1) {
+        qsort(order, count, sizeof *order, compare);
+        nth = nth < count ? nth : count - 1;
+        status = lcp_greedy_fill(out, &result, input, &rules[order[nth].rule], limit_bytes, NULL, err);
     }
     return status;
 }

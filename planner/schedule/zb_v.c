@@ -85,7 +85,6 @@ static bool by_hand(lcp_schedule *out, const lcp_schedule_input *input, const in
     if (lcp_schedule_is_sliced(input)) {
         return false;
     }
-    lcp_schedule_backward_order(backward, input);
     for (int32_t r = 0; r < out->rank_count; r++) {
         writer w = {.out = out, .backward = backward, .rank = r};
         fill_rank(&w);
@@ -99,7 +98,8 @@ static bool by_hand(lcp_schedule *out, const lcp_schedule_input *input, const in
 static lcp_status search(lcp_schedule *out, const lcp_schedule_input *input, int64_t *limits, int32_t *backward,
                          lcp_error *err)
 {
-    lcp_greedy_limits(limits, out, input, input->rank_count);
+    int32_t slices = lcp_schedule_backward_order(backward, input);
+    lcp_greedy_limits(limits, out, input, input->rank_count + slices - 1);
     bool start = by_hand(out, input, limits, backward);
     return lcp_search_order(out, input, true, limits, start, err);
 }
@@ -127,7 +127,8 @@ static lcp_status build(lcp_schedule *out, const lcp_schedule_input *input, lcp_
 const lcp_schedule_kind lcp_schedule_zb_v = {
     .name = "zb-v",
     .help = "stages down and up the ranks, I and W apart, in the memory of 1F1B",
-    .needs = "two virtual stages a rank; kernels that split the backward pass; every rank keeps p chunks",
+    .needs = "two virtual stages a rank; kernels that split the backward pass; every rank keeps p chunks, "
+             "slices - 1 more if sliced",
     .synchronous = true,
     .unsupported = unsupported,
     .build = build,
