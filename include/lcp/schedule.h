@@ -131,7 +131,8 @@ typedef struct lcp_schedule_input {
     const lcp_durations *durations; /* NULL: F, I and W of every stage and chunk take the same time */
     const lcp_memory_input *memory; /* NULL: every pass keeps 2, of which I leaves 1 */
     const int64_t *limit_bytes;     /* [rank_count], kept by passes; NULL: none, or what the schedule is known by */
-    const int32_t *stage_rank;      /* [rank_count * virtual_count], read by `list` alone; NULL: stage s on s mod p */
+    const int32_t *stage_rank;      /* [stage_count], read by `list` alone; NULL: stage s on rank s mod p */
+    int32_t stage_count;            /* with stage_rank, any number */
     bool whole_backward;            /* read by `list` alone: B instead of I and W */
     bool by_span;                   /* searching schedules judge by span_seconds instead of makespan_seconds */
     bool recompute_ahead;           /* an R before each backward pass */

@@ -38,17 +38,23 @@ static lcp_status search(lcp_schedule *out, const lcp_schedule_input *input, lcp
     return status;
 }
 
+static int32_t stage_count(const lcp_schedule_input *input)
+{
+    return input->stage_rank != NULL && input->stage_count > 0 ? input->stage_count
+                                                               : input->rank_count * lcp_schedule_virtual(input, 1);
+}
+
 static lcp_status build(lcp_schedule *out, const lcp_schedule_input *input, lcp_error *err)
 {
-    int32_t stages_a_rank = lcp_schedule_virtual(input, 1);
-    int64_t cells = (int64_t)input->chunk_count * stages_a_rank * input->rank_count;
-    int64_t most = input->stage_rank != NULL ? 3 * cells : 3 * cells / input->rank_count;
-    lcp_status status = lcp_schedule_allocate(out, input, stages_a_rank, 0, most, err);
+    int32_t stages = stage_count(input);
+    int64_t passes = 3 * (int64_t)input->chunk_count * stages;
+    int64_t most = input->stage_rank != NULL ? passes : passes / input->rank_count;
+    lcp_status status = lcp_schedule_allocate_stages(out, input, stages, most, err);
     if (status != LCP_OK) {
         return status;
     }
     if (input->stage_rank != NULL) {
-        memcpy(out->stage_rank, input->stage_rank, (size_t)out->stage_count * sizeof *out->stage_rank);
+        memcpy(out->stage_rank, input->stage_rank, (size_t)stages * sizeof *out->stage_rank);
     }
     status = search(out, input, err);
     if (status != LCP_OK) {

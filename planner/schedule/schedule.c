@@ -24,13 +24,11 @@ static lcp_status no_memory(lcp_schedule *out, const lcp_schedule_input *input, 
                     input->chunk_count);
 }
 
-lcp_status lcp_schedule_allocate(lcp_schedule *out, const lcp_schedule_input *input, int32_t virtual_count,
-                                 int32_t head_shards, int64_t ops_per_rank, lcp_error *err)
+lcp_status lcp_schedule_allocate_stages(lcp_schedule *out, const lcp_schedule_input *input, int32_t stage_count,
+                                        int64_t ops_per_rank, lcp_error *err)
 {
-    *out = (lcp_schedule){.rank_count = input->rank_count,
-                          .stage_count = input->rank_count * virtual_count + head_shards,
-                          .head_shards = head_shards,
-                          .chunk_count = input->chunk_count};
+    *out =
+        (lcp_schedule){.rank_count = input->rank_count, .stage_count = stage_count, .chunk_count = input->chunk_count};
     size_t ranks = (size_t)input->rank_count;
     out->stage_rank = malloc((size_t)out->stage_count * sizeof *out->stage_rank);
     out->op_count = calloc(ranks, sizeof *out->op_count);
@@ -48,6 +46,17 @@ lcp_status lcp_schedule_allocate(lcp_schedule *out, const lcp_schedule_input *in
         }
     }
     return LCP_OK;
+}
+
+lcp_status lcp_schedule_allocate(lcp_schedule *out, const lcp_schedule_input *input, int32_t virtual_count,
+                                 int32_t head_shards, int64_t ops_per_rank, lcp_error *err)
+{
+    int32_t stages = input->rank_count * virtual_count + head_shards;
+    lcp_status status = lcp_schedule_allocate_stages(out, input, stages, ops_per_rank, err);
+    if (status == LCP_OK) {
+        out->head_shards = head_shards;
+    }
+    return status;
 }
 
 void lcp_schedule_append(lcp_schedule *schedule, int32_t rank, lcp_op_kind kind, int32_t chunk, int32_t stage)

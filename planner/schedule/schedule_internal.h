@@ -8,6 +8,9 @@
  * operations each, none appended yet. */
 lcp_status lcp_schedule_allocate(lcp_schedule *out, const lcp_schedule_input *input, int32_t virtual_count,
                                  int32_t head_shards, int64_t ops_per_rank, lcp_error *err);
+/* The same for any number of stages. */
+lcp_status lcp_schedule_allocate_stages(lcp_schedule *out, const lcp_schedule_input *input, int32_t stage_count,
+                                        int64_t ops_per_rank, lcp_error *err);
 void lcp_schedule_append(lcp_schedule *schedule, int32_t rank, lcp_op_kind kind, int32_t chunk, int32_t stage);
 
 /* Stages run down the ranks, up, down, ...: two of them a rank are the V. */
