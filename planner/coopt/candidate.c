@@ -1,6 +1,7 @@
 #include "coopt/candidate.h"
 
 #include "schedule/backfill.h"
+#include "schedule/greedy.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -145,13 +146,30 @@ static void fill_tables(lcp_coopt_tables *t, const lcp_division *division)
     t->schedule_input.stage_count = division->stage_count;
 }
 
+/* The best of a few rules, without improvement. */
+static lcp_status quick_list(lcp_schedule *out, lcp_coopt_tables *t, lcp_error *err)
+{
+    const lcp_schedule_input *input = &t->schedule_input;
+    int64_t most = 3 * (int64_t)input->chunk_count * input->stage_count;
+    lcp_status status = lcp_schedule_allocate_stages(out, input, input->stage_count, most, err);
+    if (status == LCP_OK) {
+        memcpy(out->stage_rank, t->ranks, (size_t)input->stage_count * sizeof *t->ranks);
+        status = lcp_greedy_nth(out, input, true, input->limit_bytes, 0, err);
+        if (status != LCP_OK) {
+            lcp_schedule_dispose(out);
+        }
+    }
+    return status;
+}
+
 lcp_status lcp_division_price(lcp_division *division, lcp_schedule *schedule, lcp_coopt_tables *t, int32_t effort,
                               lcp_error *err)
 {
     lcp_schedule made = {0};
     fill_tables(t, division);
     t->schedule_input.effort = effort;
-    lcp_status status = lcp_schedule_generate(&made, "list", &t->schedule_input, err);
+    lcp_status status =
+        effort > 0 ? quick_list(&made, t, err) : lcp_schedule_generate(&made, "list", &t->schedule_input, err);
     division->cost = status == LCP_OK ? lcp_schedule_cost(&made, &t->schedule_input) : HUGE_VAL;
     if (status == LCP_OK && schedule != NULL) {
         *schedule = made;

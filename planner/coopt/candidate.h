@@ -34,7 +34,8 @@ void lcp_coopt_tables_dispose(lcp_coopt_tables *t);
 /* Load of the busiest rank: no order is faster. */
 double lcp_division_load(const lcp_division *division, const lcp_coopt_input *input);
 
-/* The list schedule of a division with so much effort; division->cost is its makespan. schedule: NULL, or what gets it.
+/* The best of `effort` rules of list scheduling for a division, or with effort 0 the schedule `list`; division->cost is
+ * its makespan. schedule: NULL, or what gets it.
  * Only failures of memory and internal ones are reported; what does not fit costs HUGE_VAL. */
 lcp_status lcp_division_price(lcp_division *division, lcp_schedule *schedule, lcp_coopt_tables *t, int32_t effort,
                               lcp_error *err);

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define STARTS 3      /* numbers of stages that are searched further */
-#define QUICK_RULES 1 /* of list scheduling, while the search goes on */
+#define ROUND 1000    /* trials before the search goes back to the best so far */
+#define QUICK_RULES 6 /* of list scheduling, while the search goes on */
 
 void lcp_coopt_dispose(lcp_coopt *coopt)
 {
@@ -185,8 +186,10 @@ lcp_status lcp_schedule_coopt(lcp_coopt *out, const lcp_coopt_input *input, lcp_
         out->lower_bound_seconds = lcp_coopt_lower_bound(input);
         status = try_stage_counts(&c);
     }
-    for (int32_t i = 0; status == LCP_OK && i < STARTS; i++) {
-        status = c.best[i].cost < HUGE_VAL ? climb(&c, &c.best[i], input->trials / STARTS) : LCP_OK;
+    for (int64_t left = input->trials; status == LCP_OK && left > 0; left -= ROUND) {
+        int64_t turn = (input->trials - left) / ROUND % STARTS;
+        int64_t trials = left < ROUND ? left : ROUND;
+        status = c.best[turn].cost < HUGE_VAL ? climb(&c, &c.best[turn], trials) : LCP_OK;
     }
     if (status == LCP_OK) {
         status = take_result(out, &c);
