@@ -122,6 +122,16 @@ lcp_status lcp_memory_replay_timed(lcp_memory_peak *peaks, int64_t *level_bytes,
                                    const lcp_chunk_link *links, const lcp_memory_input *input, const lcp_replay *replay,
                                    lcp_error *err);
 
+/* How a trainer sends. */
+typedef enum lcp_sending {
+    LCP_SENDING_BLOCKING, /* one transfer at a time: after its producer, and in front of its reader */
+    LCP_SENDING_BATCHED   /* the outputs of a pass and the inputs of the next as one group */
+} lcp_sending;
+
+/* Whether ranks that send and receive in program order, each waiting for the other side, get to the end. LCP_FALSE with
+ * one cycle of waiting ranks if not. (With sends on a queue of their own the replay itself tells.) */
+lcp_status lcp_rendezvous_check(const lcp_schedule *schedule, lcp_sending sending, lcp_error *err);
+
 /* What a generator is given. Zero means: the schedule's own. */
 typedef struct lcp_schedule_input {
     int32_t rank_count;
@@ -150,7 +160,7 @@ typedef struct lcp_schedule_kind {
     const char *help;
     const char *needs; /* what it asks of its input, for people */
     bool synchronous;
-    bool single_stage; /* one stage a rank and whole backward passes: what `plan` can divide layers for */
+    bool planned; /* `plan` divides layers and recompute for it */
     /* NULL if the input is supported, else the reason why not (static text). */
     const char *(*unsupported)(const lcp_schedule_input *input);
     lcp_status (*build)(lcp_schedule *out, const lcp_schedule_input *input, lcp_error *err);

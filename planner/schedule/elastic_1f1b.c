@@ -44,7 +44,7 @@ const lcp_schedule_kind lcp_schedule_elastic_1f1b = {
     .help = "1F1B over slices and packs: slices forward ascending, backward descending",
     .needs = "nothing; rank r of p keeps p - 1 - r + N chunks, N = slices of the most sliced sequence",
     .synchronous = true,
-    .single_stage = true,
+    .planned = true,
     .unsupported = lcp_schedule_refuse_virtual,
     .build = build,
 };

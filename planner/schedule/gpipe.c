@@ -32,7 +32,6 @@ const lcp_schedule_kind lcp_schedule_gpipe = {
     .help = "all forward passes, then all backward passes",
     .needs = "memory for every chunk of the pipeline",
     .synchronous = true,
-    .single_stage = true,
     .unsupported = lcp_schedule_refuse_virtual,
     .build = build,
 };

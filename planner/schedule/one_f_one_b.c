@@ -20,7 +20,7 @@ const lcp_schedule_kind lcp_schedule_one_f_one_b = {
     .help = "one forward, one backward; no sequence is cut",
     .needs = "whole sequences; rank r of p keeps p - r chunks",
     .synchronous = true,
-    .single_stage = true,
+    .planned = true,
     .unsupported = unsupported,
     .build = build,
 };

@@ -33,7 +33,6 @@ const lcp_schedule_kind lcp_schedule_sliced_1f1b = {
     .help = "1F1B whose units are slices, all sequences cut alike",
     .needs = "equally many slices of every sequence; rank r of p keeps p - 1 - r + slices of them",
     .synchronous = true,
-    .single_stage = true,
     .unsupported = unsupported,
     .build = build,
 };

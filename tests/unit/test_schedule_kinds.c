@@ -450,6 +450,31 @@ static void links_are_queues(void **state)
     case_dispose(&c);
 }
 
+/* Two ranks that each send before they receive: one at a time they wait for ever, as one group they do not. */
+static void sends_that_need_both_sides(void **state)
+{
+    (void)state;
+    schedule_case c;
+    lcp_error err = {0};
+    case_build(&c, 2, 1, NULL, 4);
+    case_set_equal(&c, 1, 1, 1, 0);
+    case_run(&c, "1f1b");
+    assert_int_equal(lcp_rendezvous_check(&c.schedule, LCP_SENDING_BLOCKING, &err), LCP_FALSE);
+    assert_non_null(strstr(err.text, "rank 0 waits to send F of chunk 1, stage 0, to rank 1"));
+    assert_non_null(strstr(err.text, "rank 1 waits to send B of chunk 0, stage 1, to rank 0"));
+    assert_int_equal(lcp_rendezvous_check(&c.schedule, LCP_SENDING_BATCHED, NULL), LCP_OK);
+    case_run(&c, "gpipe");
+    assert_int_equal(lcp_rendezvous_check(&c.schedule, LCP_SENDING_BLOCKING, NULL), LCP_OK);
+    case_dispose(&c);
+    for (int32_t ranks = 1; ranks <= 8; ranks++) {
+        case_build(&c, ranks, 1, NULL, 3 * ranks);
+        case_set_equal(&c, 1, 1, 1, 0);
+        case_run(&c, "1f1b");
+        assert_int_equal(lcp_rendezvous_check(&c.schedule, LCP_SENDING_BATCHED, NULL), LCP_OK);
+        case_dispose(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -463,6 +488,7 @@ int main(void)
         cmocka_unit_test(offloaded_activations),
         cmocka_unit_test(recompute_hides_behind_hops),
         cmocka_unit_test(links_are_queues),
+        cmocka_unit_test(sends_that_need_both_sides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
