@@ -8,6 +8,7 @@ static const lcp_command *const commands[] = {
     &lcp_command_plan,
     &lcp_command_show,
     &lcp_command_verify,
+    &lcp_command_simulate,
     &lcp_command_list,
 };
 

@@ -13,7 +13,7 @@ typedef struct lcp_command {
     lcp_status (*run)(const lcp_arguments *arguments, lcp_error *err);
 } lcp_command;
 
-extern const lcp_command lcp_command_list, lcp_command_plan, lcp_command_show, lcp_command_verify;
+extern const lcp_command lcp_command_list, lcp_command_plan, lcp_command_show, lcp_command_simulate, lcp_command_verify;
 
 size_t lcp_command_count(void);
 const lcp_command *lcp_command_at(size_t index); /* index < count */
