@@ -191,6 +191,7 @@ static lcp_status run(const lcp_arguments *arguments, lcp_error *err)
     if (status == LCP_OK) {
         s.figures.schedule = arguments->order != NULL ? arguments->order : s.plan.schedule_name;
         s.figures.pipelines = s.plan.layout.dp;
+        s.figures.slowest = arguments->pipeline == 0;
         take_spread(&s.figures.spread, s.makespans, s.perturbation.runs);
         status = check_sends(&s, err);
     }

@@ -27,7 +27,10 @@ void lcp_show_simulation(FILE *out, const lcp_simulated *s, const lcp_simulation
 {
     fprintf(out, "%s: %d ranks, %d stages, %d chunks", f->schedule, s->schedule.rank_count, s->schedule.stage_count,
             s->schedule.chunk_count);
-    fprintf(out, f->pipelines > 1 ? " in pipeline %d, the slowest of %d\n" : "\n", s->dp, f->pipelines);
+    if (f->pipelines > 1) {
+        fprintf(out, " in pipeline %d of %d%s", s->dp, f->pipelines, f->slowest ? ", the slowest" : "");
+    }
+    fprintf(out, "\n");
     fprintf(out, "iteration   %.6g s if ranks wait for the last one at the end\n", s->replay.makespan_seconds);
     fprintf(out, "span        %.6g s, the longest of a rank from its first pass to the end of its step\n",
             s->replay.span_seconds);

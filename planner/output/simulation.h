@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Trace-event JSON as Perfetto and chrome://tracing open it: a process a rank; threads for passes, sends, receives and
+/* Trace-event JSON as Perfetto opens it: a process a rank; threads for passes, sends, receives and
  * transfers to and from host memory; a counter of memory. New reference; NULL = out of memory. */
 json_t *lcp_trace_json(const lcp_simulated *simulated);
 
@@ -24,7 +24,8 @@ typedef struct lcp_spread {
 /* For people, and the same as JSON. blocking, batched: NULL if such sends get to the end, else why not. */
 typedef struct lcp_simulation_figures {
     const char *schedule;
-    int32_t pipelines; /* of which this is the slowest */
+    int32_t pipelines; /* of the plan */
+    bool slowest;      /* this is the slowest of them */
     const char *blocking, *batched;
     lcp_spread spread;
 } lcp_simulation_figures;

@@ -42,7 +42,7 @@ static lcp_status build(lcp_schedule *out, const lcp_schedule_input *input, lcp_
 const lcp_schedule_kind lcp_schedule_elastic_1f1b = {
     .name = "elastic-1f1b",
     .help = "1F1B over slices and packs: slices forward ascending, backward descending",
-    .needs = "nothing; rank r of p keeps p - 1 - r + N chunks, N = slices of the most sliced sequence",
+    .needs = "no more than its memory: rank r of p keeps p - 1 - r + N chunks, N = slices of the most sliced sequence",
     .synchronous = true,
     .planned = true,
     .unsupported = lcp_schedule_refuse_virtual,
