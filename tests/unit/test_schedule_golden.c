@@ -78,7 +78,7 @@ static void run_setting(schedule_case *c, const setting *s, const char *name, in
     }
     c->input.limit_bytes = depth > 0 ? c->limit : NULL;
     c->input.by_span = depth > 0;
-    c->input.effort = s->p > 8 || overhead > 0 ? 4 : 0;
+    c->input.effort = overhead > 0 ? 2 : s->p > 8 ? 3 : 0;
     case_run(c, name);
 }
 
