@@ -19,6 +19,15 @@ typedef struct lcp_arguments {
     const char *profile;       /* name or file, NULL = not given */
     const char *output;        /* NULL = standard output */
     bool json, quiet, explain, times;
+    const char *trace, *svg; /* files; NULL = not asked for */
+    const char *order;       /* schedule to simulate instead of the plan's; NULL = the plan's */
+    int32_t stages_a_rank;   /* under that schedule; 0 = its own */
+    bool recompute_ahead, link_queues;
+    int32_t pipeline; /* 1 + the number of the pipeline to show; 0 = the slowest */
+    double jitter_ratio;
+    const char *straggler; /* "RANK:FACTOR" or NULL */
+    int64_t seed;
+    int32_t runs; /* 0 = not given */
     int32_t operand_count;
     const char *operands[LCP_MAX_OPERANDS];
 } lcp_arguments;

@@ -16,11 +16,12 @@
 
 typedef struct row {
     const char *name, *help;
+    const char *needs; /* NULL = nothing to say */
 } row;
 
 static row parameter_row(size_t i)
 {
-    return (row){lcp_parameter_rows[i].name, lcp_parameter_rows[i].help};
+    return (row){lcp_parameter_rows[i].name, lcp_parameter_rows[i].help, NULL};
 }
 
 static size_t parameter_count(void)
@@ -30,12 +31,12 @@ static size_t parameter_count(void)
 
 static row profile_row(size_t i)
 {
-    return (row){lcp_profile_name_at(i), "rates of a device and software stack"};
+    return (row){lcp_profile_name_at(i), "rates of a device and software stack", NULL};
 }
 
 static row command_row(size_t i)
 {
-    return (row){lcp_command_at(i)->name, lcp_command_at(i)->help};
+    return (row){lcp_command_at(i)->name, lcp_command_at(i)->help, NULL};
 }
 
 static size_t device_count(void)
@@ -45,12 +46,12 @@ static size_t device_count(void)
 
 static row device_row(size_t i)
 {
-    return (row){lcp_device_rows[i].short_name, lcp_device_rows[i].name};
+    return (row){lcp_device_rows[i].short_name, lcp_device_rows[i].name, NULL};
 }
 
 static row schedule_row(size_t i)
 {
-    return (row){lcp_schedule_kind_at(i)->name, lcp_schedule_kind_at(i)->help};
+    return (row){lcp_schedule_kind_at(i)->name, lcp_schedule_kind_at(i)->help, lcp_schedule_kind_at(i)->needs};
 }
 
 static const lcp_hf_family *family_at(size_t index)
@@ -76,7 +77,7 @@ static size_t family_count(void)
 
 static row family_row(size_t i)
 {
-    return (row){family_at(i)->model_type, "model_type of a config.json that is understood"};
+    return (row){family_at(i)->model_type, "model_type of a config.json that is understood", NULL};
 }
 
 static size_t recompute_count(void)
@@ -86,7 +87,7 @@ static size_t recompute_count(void)
 
 static row recompute_row(size_t i)
 {
-    return (row){lcp_recompute_rows[i].name, lcp_recompute_rows[i].help};
+    return (row){lcp_recompute_rows[i].name, lcp_recompute_rows[i].help, NULL};
 }
 
 static size_t legality_count(void)
@@ -96,7 +97,7 @@ static size_t legality_count(void)
 
 static row legality_row(size_t i)
 {
-    return (row){lcp_legality_rules[i].reason, lcp_legality_rules[i].help};
+    return (row){lcp_legality_rules[i].reason, lcp_legality_rules[i].help, NULL};
 }
 
 static size_t verify_count(void)
@@ -106,11 +107,11 @@ static size_t verify_count(void)
 
 static row verify_row(size_t i)
 {
-    return (row){lcp_verify_rules[i].name, lcp_verify_rules[i].help};
+    return (row){lcp_verify_rules[i].name, lcp_verify_rules[i].help, NULL};
 }
 
 static const row statuses[] = {
-#define STATUS_ROW(name, exit_status, text) {#exit_status, text},
+#define STATUS_ROW(name, exit_status, text) {#exit_status, text, NULL},
     LCP_STATUS_MAP(STATUS_ROW)
 #undef STATUS_ROW
 };
@@ -159,7 +160,7 @@ static size_t kind_count(void)
 
 static row kind_row(size_t i)
 {
-    return (row){kinds[i].name, kinds[i].help};
+    return (row){kinds[i].name, kinds[i].help, NULL};
 }
 
 /* Without an operand: the kinds themselves. */
@@ -184,7 +185,8 @@ static void print_rows(const kind *wanted)
     }
     for (size_t i = 0; i < wanted->count(); i++) {
         row line = wanted->at(i);
-        printf("%-*s  %s\n", width, line.name, line.help);
+        printf("%-*s  %s%s%s\n", width, line.name, line.help, line.needs != NULL ? "; needs " : "",
+               line.needs != NULL ? line.needs : "");
     }
 }
 
@@ -193,7 +195,8 @@ static lcp_status print_json(const kind *wanted, lcp_error *err)
     json_t *rows = json_array();
     for (size_t i = 0; rows != NULL && i < wanted->count(); i++) {
         row line = wanted->at(i);
-        if (json_array_append_new(rows, json_pack("{s:s, s:s}", "name", line.name, "help", line.help)) != 0) {
+        json_t *document = json_pack("{s:s, s:s, s:s*}", "name", line.name, "help", line.help, "needs", line.needs);
+        if (json_array_append_new(rows, document) != 0) {
             json_decref(rows);
             rows = NULL;
         }

@@ -13,8 +13,13 @@ typedef struct lcp_command {
     lcp_status (*run)(const lcp_arguments *arguments, lcp_error *err);
 } lcp_command;
 
-extern const lcp_command lcp_command_calibrate, lcp_command_estimate, lcp_command_list, lcp_command_plan,
-    lcp_command_show, lcp_command_verify;
+extern const lcp_command lcp_command_calibrate;
+extern const lcp_command lcp_command_estimate;
+extern const lcp_command lcp_command_list;
+extern const lcp_command lcp_command_plan;
+extern const lcp_command lcp_command_show;
+extern const lcp_command lcp_command_simulate;
+extern const lcp_command lcp_command_verify;
 
 size_t lcp_command_count(void);
 const lcp_command *lcp_command_at(size_t index); /* index < count */

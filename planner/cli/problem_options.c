@@ -88,7 +88,15 @@ static const char *schedule_name_at(size_t index, const void *context)
 
 static lcp_status store_schedule(void *field, const lcp_option *option, const char *value, lcp_error *err)
 {
-    if (strcmp(value, "auto") != 0 && lcp_schedule_find(value) == NULL) {
+    const lcp_schedule_kind *kind = lcp_schedule_find(value);
+    if (kind != NULL && !kind->planned) {
+        return lcp_fail(
+            err, LCP_USAGE, "",
+            "--%s: plan divides layers for 1f1b and elastic-1f1b; 'lcplan simulate PLAN --schedule %s' runs "
+            "the chunks of a plan in that order",
+            option->name, value);
+    }
+    if (strcmp(value, "auto") != 0 && kind == NULL) {
         const char *near = lcp_nearest(value, schedule_name_at, NULL);
         return lcp_fail(err, LCP_USAGE, "", "--%s: unknown schedule '%s'%s%s; 'lcplan list schedules' names them",
                         option->name, value, near != NULL ? ", the nearest is " : "", near != NULL ? near : "");

@@ -18,8 +18,9 @@ static lcp_status read_op_kind(lcp_op_kind *out, const lcp_json_cursor *op, lcp_
         }
     }
     lcp_json_cursor at = lcp_json_element(op, 0);
-    return status != LCP_OK ? status
-                            : lcp_json_fail(&at, NULL, err, "found \"%.20s\", expected one of: F, B, I, W, R", word);
+    return status != LCP_OK
+               ? status
+               : lcp_json_fail(&at, NULL, err, "found \"%.20s\", expected one of: F, B, I, W, R, O, L", word);
 }
 
 static lcp_status read_op(lcp_op *out, const lcp_plan *plan, const lcp_json_cursor *op, lcp_error *err)

@@ -4,10 +4,8 @@
 
 static const char *unsupported(const lcp_schedule_input *input)
 {
-    for (int32_t k = 0; k < input->chunk_count; k++) {
-        if (input->links[k].next_slice >= 0) {
-            return "1f1b runs whole sequences only: use elastic-1f1b for slices";
-        }
+    if (lcp_schedule_is_sliced(input)) {
+        return "1f1b runs whole sequences only: use elastic-1f1b for slices";
     }
     return lcp_schedule_elastic_1f1b.unsupported(input);
 }
@@ -20,7 +18,9 @@ static lcp_status build(lcp_schedule *out, const lcp_schedule_input *input, lcp_
 const lcp_schedule_kind lcp_schedule_one_f_one_b = {
     .name = "1f1b",
     .help = "one forward, one backward; no sequence is cut",
+    .needs = "whole sequences; rank r of p keeps p - r chunks",
     .synchronous = true,
+    .planned = true,
     .unsupported = unsupported,
     .build = build,
 };

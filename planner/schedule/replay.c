@@ -1,301 +1,256 @@
 /* Price of a schedule: longest path over program order and data edges (Kahn's algorithm). No heap is needed because
- * every rank runs its ops in order: a rank advances until its next op waits for another rank. */
-#include "lcp/schedule.h"
+ * every queue of a rank is in order: a rank advances until its next op waits for another rank. */
+#include "schedule/replay_state.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 void lcp_replay_dispose(lcp_replay *replay)
 {
     free(replay->rank_first);
     free(replay->start_seconds);
-    free(replay->end_seconds);
     free(replay->critical_predecessor);
     free(replay->busy_seconds);
     *replay = (lcp_replay){0};
 }
 
-/* Index of the forward, the input-gradient (B or I) and the weight-gradient op of each (stage, chunk); -1 = none. */
-typedef struct op_index {
-    int64_t *forward, *backward, *weight_grad;
-} op_index;
-
-typedef struct replay_state {
-    lcp_replay *out;
-    const lcp_schedule *schedule;
-    const lcp_chunk_link *links;
-    const lcp_durations *durations;
-    op_index index;
-    int32_t *next; /* [rank_count]: ops already timed */
-} replay_state;
-
-static size_t cell_of(const lcp_schedule *schedule, int32_t stage, int32_t chunk)
+static lcp_status no_memory(lcp_error *err)
 {
-    return (size_t)stage * (size_t)schedule->chunk_count + (size_t)chunk;
+    return lcp_fail(err, LCP_NOMEM, "", "cannot replay a schedule");
 }
 
-static lcp_status allocate(replay_state *s, lcp_error *err)
+static lcp_status allocate_out(lcp_replay *out, const lcp_schedule *schedule, lcp_error *err)
 {
-    const lcp_schedule *schedule = s->schedule;
-    lcp_replay *out = s->out;
     size_t ranks = (size_t)schedule->rank_count;
     out->rank_first = malloc((ranks + 1) * sizeof *out->rank_first);
-    out->busy_seconds = calloc(ranks, sizeof *out->busy_seconds);
-    s->next = calloc(ranks, sizeof *s->next);
-    if (out->rank_first == NULL || out->busy_seconds == NULL || s->next == NULL) {
-        return lcp_fail(err, LCP_NOMEM, "", "cannot replay %d ranks", schedule->rank_count);
+    out->busy_seconds = calloc(2 * ranks, sizeof *out->busy_seconds);
+    if (out->rank_first == NULL || out->busy_seconds == NULL) {
+        return no_memory(err);
     }
+    out->exposed_seconds = out->busy_seconds + ranks;
     out->rank_first[0] = 0;
     for (size_t r = 0; r < ranks; r++) {
         out->rank_first[r + 1] = out->rank_first[r] + schedule->op_count[r];
     }
     out->op_count = out->rank_first[ranks];
     size_t ops = (size_t)out->op_count + 1;
-    size_t cells = (size_t)schedule->stage_count * (size_t)schedule->chunk_count;
-    out->start_seconds = malloc(ops * sizeof *out->start_seconds);
-    out->end_seconds = malloc(ops * sizeof *out->end_seconds);
+    out->start_seconds = malloc(3 * ops * sizeof *out->start_seconds);
     out->critical_predecessor = malloc(ops * sizeof *out->critical_predecessor);
-    s->index.forward = malloc(3 * cells * sizeof *s->index.forward);
-    if (out->start_seconds == NULL || out->end_seconds == NULL || out->critical_predecessor == NULL ||
-        s->index.forward == NULL) {
-        return lcp_fail(err, LCP_NOMEM, "", "cannot replay %lld operations", (long long)out->op_count);
+    if (out->start_seconds == NULL || out->critical_predecessor == NULL) {
+        return no_memory(err);
     }
-    s->index.backward = s->index.forward + cells;
-    s->index.weight_grad = s->index.backward + cells;
-    for (size_t i = 0; i < 3 * cells; i++) {
-        s->index.forward[i] = -1;
+    out->end_seconds = out->start_seconds + ops;
+    out->arrival_seconds = out->end_seconds + ops;
+    for (size_t i = 0; i < ops; i++) {
+        out->end_seconds[i] = -1;
+        out->arrival_seconds[i] = -1;
     }
     return LCP_OK;
 }
 
-static int64_t *slot_of(const replay_state *s, const lcp_op *op)
+static lcp_status allocate_state(lcp_replay_state *s, lcp_error *err)
 {
-    size_t cell = cell_of(s->schedule, op->stage, op->chunk);
-    switch (op->kind) {
-    case LCP_OP_FORWARD:
-        return &s->index.forward[cell];
-    case LCP_OP_BACKWARD:
-    case LCP_OP_INPUT_GRAD:
-        return &s->index.backward[cell];
-    case LCP_OP_WEIGHT_GRAD:
-        return &s->index.weight_grad[cell];
-    case LCP_OP_RECOMPUTE:
-    case LCP_OP_KIND_COUNT:
-        break;
+    size_t ranks = (size_t)s->schedule->rank_count;
+    size_t chunks = s->schedule->head_shards > 0 ? (size_t)s->schedule->chunk_count : 0;
+    size_t cells = (size_t)s->schedule->stage_count * (size_t)s->schedule->chunk_count;
+    size_t links = s->durations->wire_seconds != NULL ? ranks * ranks : 0;
+    s->next = calloc(ranks + chunks, sizeof *s->next);
+    s->clock = calloc(3 * ranks + links + chunks, sizeof *s->clock);
+    s->index[0] = malloc((LCP_SLOT_COUNT * cells + chunks) * sizeof *s->index[0]);
+    if (s->next == NULL || s->clock == NULL || s->index[0] == NULL) {
+        return no_memory(err);
     }
-    return NULL;
+    s->to_host = s->clock + ranks;
+    s->from_host = s->to_host + ranks;
+    s->link_free = links > 0 ? s->from_host + ranks : NULL;
+    s->head_end = s->from_host + ranks + links;
+    s->head_left = s->next + ranks;
+    s->head_last = s->index[0] + LCP_SLOT_COUNT * cells;
+    for (size_t slot = 1; slot < LCP_SLOT_COUNT; slot++) {
+        s->index[slot] = s->index[0] + slot * cells;
+    }
+    for (size_t i = 0; i < LCP_SLOT_COUNT * cells; i++) {
+        s->index[0][i] = -1;
+    }
+    for (size_t k = 0; k < chunks; k++) {
+        s->head_left[k] = s->schedule->head_shards;
+    }
+    return LCP_OK;
 }
 
-static void build_index(replay_state *s)
+static size_t cell_of(const lcp_replay_state *s, const lcp_op *op)
+{
+    return (size_t)op->stage * (size_t)s->schedule->chunk_count + (size_t)op->chunk;
+}
+
+static void build_index(lcp_replay_state *s)
 {
     for (int32_t r = 0; r < s->schedule->rank_count; r++) {
         for (int32_t i = 0; i < s->schedule->op_count[r]; i++) {
-            int64_t *slot = slot_of(s, &s->schedule->ops[r][i]);
-            if (slot != NULL) {
-                *slot = s->out->rank_first[r] + i;
-            }
+            const lcp_op *op = &s->schedule->ops[r][i];
+            s->index[lcp_replay_slot_of(op->kind)][cell_of(s, op)] = s->out->rank_first[r] + i;
         }
     }
 }
 
-/* A data edge: the op that must have ended, and what the transfer adds. */
-typedef struct edge {
-    int64_t from; /* -1 = no edge, -2 = the producer does not exist */
-    double delay_seconds;
-} edge;
-
-static edge edge_from(int64_t index, double delay_seconds)
+static double duration_of(const lcp_replay_state *s, const lcp_op *op)
 {
-    return (edge){.from = index < 0 ? -2 : index, .delay_seconds = delay_seconds};
+    const lcp_durations *d = s->durations;
+    const double *of_kind[LCP_OP_KIND_COUNT] = {
+        [LCP_OP_FORWARD] = d->forward_seconds,
+        [LCP_OP_BACKWARD] = d->backward_seconds,
+        [LCP_OP_INPUT_GRAD] = d->input_grad_seconds != NULL ? d->input_grad_seconds : d->backward_seconds,
+        [LCP_OP_WEIGHT_GRAD] = d->weight_grad_seconds,
+        [LCP_OP_RECOMPUTE] = d->recompute_seconds,
+        [LCP_OP_OFFLOAD] = d->offload_seconds,
+        [LCP_OP_RELOAD] = d->offload_seconds,
+    };
+    const double *seconds = of_kind[op->kind];
+    return seconds != NULL ? seconds[cell_of(s, op)] : 0;
 }
 
-static double hop(const replay_state *s, int32_t from_stage, int32_t to_stage, int32_t chunk)
+/* What a pass waits for, taken into start, *critical and *exposed. False if something has not run yet. */
+static bool wait_for_inputs(const lcp_replay_state *s, const lcp_op *op, int32_t rank, double *start, int64_t *critical,
+                            double *on_the_way)
 {
-    bool same = s->schedule->stage_rank[from_stage] == s->schedule->stage_rank[to_stage];
-    return same || s->durations->hop_seconds == NULL ? 0 : s->durations->hop_seconds[chunk];
-}
-
-/* At most three data edges end at an op; returns how many. */
-static int32_t data_edges(const replay_state *s, const lcp_op *op, edge edges[3])
-{
-    const lcp_schedule *schedule = s->schedule;
-    size_t cell = cell_of(schedule, op->stage, op->chunk);
-    int32_t count = 0;
-    if (op->kind == LCP_OP_FORWARD) {
-        if (op->stage > 0) {
-            edges[count++] = edge_from(s->index.forward[cell_of(schedule, op->stage - 1, op->chunk)],
-                                       hop(s, op->stage - 1, op->stage, op->chunk));
-        }
-        if (s->links[op->chunk].previous_slice >= 0) {
-            edges[count++] =
-                edge_from(s->index.forward[cell_of(schedule, op->stage, s->links[op->chunk].previous_slice)], 0);
-        }
-    } else if (op->kind == LCP_OP_BACKWARD || op->kind == LCP_OP_INPUT_GRAD) {
-        edges[count++] = edge_from(s->index.forward[cell], 0);
-        if (op->stage + 1 < schedule->stage_count) {
-            edges[count++] = edge_from(s->index.backward[cell_of(schedule, op->stage + 1, op->chunk)],
-                                       hop(s, op->stage + 1, op->stage, op->chunk));
-        }
-        if (s->links[op->chunk].next_slice >= 0) {
-            edges[count++] =
-                edge_from(s->index.backward[cell_of(schedule, op->stage, s->links[op->chunk].next_slice)], 0);
-        }
-    } else if (op->kind == LCP_OP_WEIGHT_GRAD) {
-        edges[count++] = edge_from(s->index.backward[cell], 0);
-    } else {
-        edges[count++] = edge_from(s->index.forward[cell], 0);
-    }
-    return count;
-}
-
-static double duration_of(const replay_state *s, const lcp_op *op)
-{
-    size_t cell = cell_of(s->schedule, op->stage, op->chunk);
-    switch (op->kind) {
-    case LCP_OP_FORWARD:
-        return s->durations->forward_seconds[cell];
-    case LCP_OP_BACKWARD:
-    case LCP_OP_INPUT_GRAD:
-        return s->durations->backward_seconds[cell];
-    case LCP_OP_WEIGHT_GRAD:
-        return s->durations->weight_grad_seconds != NULL ? s->durations->weight_grad_seconds[cell] : 0;
-    case LCP_OP_RECOMPUTE:
-    case LCP_OP_KIND_COUNT:
-        break;
-    }
-    return 0;
-}
-
-static int32_t rank_of(const replay_state *s, int64_t op)
-{
-    int32_t low = 0;
-    int32_t high = s->schedule->rank_count - 1;
-    while (low < high) {
-        int32_t middle = (low + high) / 2;
-        if (op < s->out->rank_first[middle + 1]) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
-}
-
-static const lcp_op *op_at(const replay_state *s, int64_t op, int32_t *rank)
-{
-    *rank = rank_of(s, op);
-    return &s->schedule->ops[*rank][op - s->out->rank_first[*rank]];
-}
-
-static bool timed(const replay_state *s, int32_t rank, int64_t op)
-{
-    return op - s->out->rank_first[rank] < s->next[rank];
-}
-
-/* Times the next op of a rank if all it waits for has been timed. Returns whether it did; *waits_for gets the first
- * missing producer's stage rank, for waking. */
-static bool advance(replay_state *s, int32_t rank)
-{
-    lcp_replay *out = s->out;
-    int64_t at = out->rank_first[rank] + s->next[rank];
-    const lcp_op *op = &s->schedule->ops[rank][s->next[rank]];
-    double start = s->next[rank] > 0 ? out->end_seconds[at - 1] : 0;
-    int64_t critical = s->next[rank] > 0 ? at - 1 : -1;
-    edge edges[3];
-    int32_t count = data_edges(s, op, edges);
+    lcp_replay_edge edges[LCP_MAX_EDGES];
+    int32_t count = lcp_replay_edges(s, op, rank, edges);
     for (int32_t i = 0; i < count; i++) {
-        if (edges[i].from < 0) {
+        if (edges[i].from < 0 || !lcp_replay_timed(s, edges[i].from)) {
             return false;
         }
-        int32_t producer = rank_of(s, edges[i].from);
-        if (!timed(s, producer, edges[i].from)) {
-            return false;
-        }
-        double ready = out->end_seconds[edges[i].from] + edges[i].delay_seconds;
-        if (ready > start) {
-            start = ready;
-            critical = edges[i].from;
+        if (edges[i].ready_seconds > *start) {
+            *start = edges[i].ready_seconds;
+            *critical = edges[i].from;
+            *on_the_way = edges[i].on_the_way_seconds;
         }
     }
-    double duration = duration_of(s, op);
-    out->start_seconds[at] = start;
-    out->end_seconds[at] = start + duration;
-    out->critical_predecessor[at] = critical;
-    out->busy_seconds[rank] += duration;
-    s->next[rank]++;
     return true;
 }
 
-/* The op that op `at` waits for: a producer not timed yet, or its predecessor in program order. -1 if a producer does
- * not exist at all. */
-static int64_t blocker(const replay_state *s, int64_t at)
+/* When the output of a pass is on the rank of the stage that reads it; a link carries one output at a time. */
+static void send(lcp_replay_state *s, const lcp_op *op, int32_t rank, int64_t at)
 {
-    int32_t rank;
-    const lcp_op *op = op_at(s, at, &rank);
-    if (at - s->out->rank_first[rank] > s->next[rank]) {
-        return at - 1;
+    int32_t body = s->schedule->stage_count - s->schedule->head_shards;
+    bool forward = op->kind == LCP_OP_FORWARD;
+    bool backward = op->kind == LCP_OP_BACKWARD || op->kind == LCP_OP_INPUT_GRAD;
+    int32_t to_stage = forward ? op->stage + 1 : op->stage - 1;
+    bool inside = forward ? to_stage < body || (op->stage == body - 1 && body < s->schedule->stage_count)
+                          : backward && to_stage >= 0;
+    if (!inside || op->stage >= body) {
+        return;
     }
-    edge edges[3];
-    int32_t count = data_edges(s, op, edges);
-    for (int32_t i = 0; i < count; i++) {
-        if (edges[i].from < 0) {
-            return -1;
-        }
-        if (!timed(s, rank_of(s, edges[i].from), edges[i].from)) {
-            return edges[i].from;
-        }
+    int32_t to_rank = lcp_schedule_rank(s->schedule, to_stage, op->chunk);
+    if (to_rank == rank && to_stage < body) {
+        return;
     }
-    return -1;
+    double sent = s->out->end_seconds[at];
+    if (s->link_free != NULL) {
+        double *link = &s->link_free[(size_t)rank * (size_t)s->schedule->rank_count + (size_t)to_rank];
+        sent = *link > sent ? *link : sent;
+        *link = sent + s->durations->wire_seconds[op->chunk];
+    }
+    s->out->arrival_seconds[at] = sent + (s->durations->hop_seconds != NULL ? s->durations->hop_seconds[op->chunk] : 0);
 }
 
-static void name_op(const replay_state *s, int64_t at, char *text, size_t size)
+/* The last head shard of a chunk starts the collective, one after the other. */
+static void end_head_shard(lcp_replay_state *s, int32_t chunk, int64_t at)
 {
-    int32_t rank;
-    const lcp_op *op = op_at(s, at, &rank);
-    snprintf(text, size, "%s(chunk %d, stage %d) on rank %d", lcp_op_names[op->kind], op->chunk, op->stage, rank);
+    double end = s->out->end_seconds[at];
+    if (end >= s->head_end[chunk]) {
+        s->head_end[chunk] = end;
+        s->head_last[chunk] = at;
+    }
+    if (--s->head_left[chunk] == 0) {
+        double start = s->head_end[chunk] > s->head_free ? s->head_end[chunk] : s->head_free;
+        double reduce = s->durations->head_reduce_seconds != NULL ? s->durations->head_reduce_seconds[chunk] : 0;
+        s->head_end[chunk] = start + reduce;
+        s->head_free = s->head_end[chunk];
+    }
 }
 
-/* Follows blockers until one repeats: that is a cycle. Floyd's two pointers need no memory. */
-static lcp_status report_deadlock(const replay_state *s, int32_t stuck_rank, lcp_error *err)
+static void record(lcp_replay_state *s, int32_t rank, int64_t at, double start, double end, int64_t critical)
 {
-    int64_t slow = s->out->rank_first[stuck_rank] + s->next[stuck_rank];
-    int64_t fast = slow;
-    char text[160];
-    do {
-        slow = blocker(s, slow);
-        int64_t next = fast < 0 ? -1 : blocker(s, fast);
-        fast = next < 0 ? -1 : blocker(s, next);
-        if (slow < 0 || fast < 0) {
-            name_op(s, s->out->rank_first[stuck_rank] + s->next[stuck_rank], text, sizeof text);
-            return lcp_fail(err, LCP_FALSE, "schedule", "%s waits for an operation that is nowhere in the schedule",
-                            text);
-        }
-    } while (slow != fast);
-    char cycle[900];
-    size_t used = 0;
-    int64_t at = slow;
-    do {
-        name_op(s, at, text, sizeof text);
-        int written = snprintf(cycle + used, sizeof cycle - used, "%s waits for ", text);
-        used = written > 0 && used + (size_t)written < sizeof cycle ? used + (size_t)written : used;
-        at = blocker(s, at);
-    } while (at != slow && used + sizeof text < sizeof cycle);
-    name_op(s, at, text, sizeof text);
-    return lcp_fail(err, LCP_FALSE, "schedule", "deadlock: %s%s", cycle, text);
+    const lcp_op *op = &s->schedule->ops[rank][at - s->out->rank_first[rank]];
+    s->out->start_seconds[at] = start;
+    s->out->end_seconds[at] = end;
+    s->out->critical_predecessor[at] = critical;
+    s->next[rank]++;
+    send(s, op, rank, at);
+    if (op->kind == LCP_OP_FORWARD && op->stage >= s->schedule->stage_count - s->schedule->head_shards) {
+        end_head_shard(s, op->chunk, at);
+    }
 }
 
-static void finish(replay_state *s)
+/* A transfer between device and host: waits on its own queue, not on the rank's. */
+static bool transfer(lcp_replay_state *s, int32_t rank, int64_t at, const lcp_op *op)
+{
+    double *queue = op->kind == LCP_OP_OFFLOAD ? &s->to_host[rank] : &s->from_host[rank];
+    double start = s->clock[rank];
+    int64_t critical = s->next[rank] > 0 ? at - 1 : -1;
+    double unused = 0;
+    if (!wait_for_inputs(s, op, rank, &start, &critical, &unused)) {
+        return false;
+    }
+    start = *queue > start ? *queue : start;
+    *queue = start + duration_of(s, op);
+    record(s, rank, at, start, *queue, critical);
+    return true;
+}
+
+/* Times the next op of a rank, or the next fused pair, if all it waits for has been timed. */
+static bool advance(lcp_replay_state *s, int32_t rank)
+{
+    int64_t at = s->out->rank_first[rank] + s->next[rank];
+    const lcp_op *op = &s->schedule->ops[rank][s->next[rank]];
+    if (op->kind == LCP_OP_OFFLOAD || op->kind == LCP_OP_RELOAD) {
+        return transfer(s, rank, at, op);
+    }
+    double start = s->clock[rank];
+    double on_the_way = 0;
+    int64_t critical = s->next[rank] > 0 ? at - 1 : -1;
+    if (!wait_for_inputs(s, op, rank, &start, &critical, &on_the_way) ||
+        (op->fused && !wait_for_inputs(s, op + 1, rank, &start, &critical, &on_the_way))) {
+        return false;
+    }
+    double idle = start - s->clock[rank];
+    double duration = duration_of(s, op);
+    if (op->fused) {
+        duration += duration_of(s, op + 1);
+        duration *= s->durations->pair_ratio > 0 ? s->durations->pair_ratio : 1;
+    }
+    s->clock[rank] = start + duration;
+    s->out->busy_seconds[rank] += duration;
+    s->out->exposed_seconds[rank] += idle < on_the_way ? idle : on_the_way;
+    record(s, rank, at, start, s->clock[rank], critical);
+    if (op->fused) {
+        record(s, rank, at + 1, start, s->clock[rank], critical);
+    }
+    return true;
+}
+
+/* The last pass of a rank, transfers left out; -1 if there is none. */
+static int64_t last_pass(const lcp_replay_state *s, int32_t rank)
+{
+    int32_t i = s->schedule->op_count[rank] - 1;
+    while (i >= 0 && s->schedule->ops[rank][i].kind >= LCP_OP_OFFLOAD) {
+        i--;
+    }
+    return i < 0 ? -1 : s->out->rank_first[rank] + i;
+}
+
+static void finish(lcp_replay_state *s)
 {
     lcp_replay *out = s->out;
     out->last_op = -1;
     for (int32_t r = 0; r < s->schedule->rank_count; r++) {
-        int64_t last = out->rank_first[r + 1] - 1;
-        if (last < out->rank_first[r]) {
+        int64_t last = last_pass(s, r);
+        if (last < 0) {
             continue;
         }
         double tail = s->durations->tail_seconds != NULL ? s->durations->tail_seconds[r] : 0;
         double end = out->end_seconds[last] + tail;
+        double span = end - out->start_seconds[out->rank_first[r]];
+        out->span_seconds = span > out->span_seconds ? span : out->span_seconds;
         if (out->last_op < 0 || end > out->makespan_seconds) {
             out->makespan_seconds = end;
             out->last_op = last;
@@ -304,23 +259,20 @@ static void finish(replay_state *s)
 }
 
 /* Rounds over the ranks, downwards and upwards in turn: forward passes flow one way, backward passes the other. */
-static lcp_status run(replay_state *s, lcp_error *err)
+static lcp_status run(lcp_replay_state *s, lcp_error *err)
 {
     int64_t left = s->out->op_count;
     for (bool upwards = true; left > 0; upwards = !upwards) {
         int64_t before = left;
         for (int32_t i = 0; i < s->schedule->rank_count; i++) {
             int32_t rank = upwards ? i : s->schedule->rank_count - 1 - i;
+            int32_t done = s->next[rank];
             while (s->next[rank] < s->schedule->op_count[rank] && advance(s, rank)) {
-                left--;
             }
+            left -= s->next[rank] - done;
         }
         if (left == before) {
-            int32_t stuck = 0;
-            while (s->next[stuck] == s->schedule->op_count[stuck]) {
-                stuck++;
-            }
-            return report_deadlock(s, stuck, err);
+            return lcp_replay_report_deadlock(s, err);
         }
     }
     return LCP_OK;
@@ -330,8 +282,11 @@ lcp_status lcp_replay_run(lcp_replay *out, const lcp_schedule *schedule, const l
                           const lcp_durations *durations, lcp_error *err)
 {
     *out = (lcp_replay){0};
-    replay_state s = {.out = out, .schedule = schedule, .links = links, .durations = durations};
-    lcp_status status = allocate(&s, err);
+    lcp_replay_state s = {.out = out, .schedule = schedule, .links = links, .durations = durations};
+    lcp_status status = allocate_out(out, schedule, err);
+    if (status == LCP_OK) {
+        status = allocate_state(&s, err);
+    }
     if (status == LCP_OK) {
         build_index(&s);
         status = run(&s, err);
@@ -342,6 +297,7 @@ lcp_status lcp_replay_run(lcp_replay *out, const lcp_schedule *schedule, const l
         lcp_replay_dispose(out);
     }
     free(s.next);
-    free(s.index.forward);
+    free(s.clock);
+    free(s.index[0]);
     return status;
 }

@@ -11,6 +11,7 @@ const lcp_verify_rule lcp_verify_rules[] = {
      lcp_verify_segments},
     {"schedule", "every pass is there once, on the right rank, in an order that does not deadlock",
      lcp_verify_schedule},
+    {"order", "the order is the one the schedule is known by", lcp_verify_order},
     {"recompute", "recompute counts are within each stage's layers", lcp_verify_recompute},
     {"options", "degrees, cuts, layers and recompute are what the options allow", lcp_verify_options},
     {"prediction", "memory fits, and memory and times are what the cost model says", lcp_verify_prediction},

@@ -2,6 +2,22 @@
 #include "verify/verify_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* Where a schedule has a stage: on ranks in turn, or down and up them; anywhere for one that takes any placement. */
+static bool placed_well(const lcp_plan *plan, int32_t stage)
+{
+    static const char *const waves[] = {"zb-v", "v-half", "v-min", "dualpipe-v", "hanayo"};
+    int32_t pp = plan->layout.pp;
+    int32_t place = stage % pp;
+    for (size_t i = 0; i < sizeof waves / sizeof waves[0]; i++) {
+        bool up = strcmp(plan->schedule_name, waves[i]) == 0 && stage / pp % 2 != 0;
+        place = up ? pp - 1 - stage % pp : place;
+    }
+    bool anywhere = strcmp(plan->schedule_name, "list") == 0;
+    int32_t rank = plan->stages[stage].pp;
+    return anywhere ? rank >= 0 && rank < pp : rank == place;
+}
 
 lcp_status lcp_verify_stages(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err)
 {
@@ -11,8 +27,9 @@ lcp_status lcp_verify_stages(const lcp_plan *plan, const lcp_problem *problem, l
     }
     for (int32_t s = 0; s < plan->stage_count; s++) {
         const lcp_stage *stage = &plan->stages[s];
-        if (stage->pp != s % plan->layout.pp || stage->first_layer != next || stage->layer_count < 1) {
-            return lcp_broken(err, "not the next rank, not the next layer, or no layer", "$.stages[%d]", s);
+        if (!placed_well(plan, s) || stage->first_layer != next || stage->layer_count < 1) {
+            return lcp_broken(err, "not the rank that the schedule has it on, not the next layer, or no layer",
+                              "$.stages[%d]", s);
         }
         if (stage->embedding != (s == 0) || stage->head != (s == plan->stage_count - 1)) {
             return lcp_broken(err, "the embedding belongs to the first stage and the head to the last", "$.stages[%d]",

@@ -79,8 +79,8 @@ lcp_status lcp_verify_degrees(const lcp_plan *plan, const lcp_problem *problem, 
     if (replicas % l->ep != 0) {
         return broken_degree(err, "ep", l->ep, replicas, "tp x cp x dp");
     }
-    if (l->pp > model->layer_count || l->vpp != 1) {
-        return lcp_broken(err, "more stages than layers, or virtual stages", "$.parallelism.pp");
+    if ((int64_t)l->pp * l->vpp > model->layer_count) {
+        return lcp_broken(err, "more stages than layers", "$.parallelism.pp");
     }
     if (l->sequence_parallel != (l->tp > 1)) {
         return lcp_broken(err, "sequence parallelism goes with tensor parallelism", "$.parallelism.sequence_parallel");

@@ -12,10 +12,16 @@ lcp_status lcp_verify_degrees(const lcp_plan *plan, const lcp_problem *problem, 
 lcp_status lcp_verify_stages(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
 lcp_status lcp_verify_segments(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
 lcp_status lcp_verify_schedule(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
+lcp_status lcp_verify_order(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
 lcp_status lcp_verify_recompute(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
 lcp_status lcp_verify_options(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
 lcp_status lcp_verify_prediction(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
 lcp_status lcp_verify_certificate(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
+
+/* A plan whose ranks hold several stages, or whose passes are more than F and B: its prediction is held against a
+ * simulation. */
+bool lcp_verify_is_general(const lcp_plan *plan);
+lcp_status lcp_verify_simulated(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err);
 
 /* Layers of each class on a stage. */
 void lcp_verify_stage_classes(const lcp_plan *plan, const lcp_model *model, int32_t stage, int32_t *layers);

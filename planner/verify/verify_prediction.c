@@ -402,6 +402,9 @@ static lcp_status compare(const pricing *p, lcp_error *err)
 
 lcp_status lcp_verify_prediction(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err)
 {
+    if (lcp_verify_is_general(plan)) {
+        return lcp_verify_simulated(plan, problem, err);
+    }
     lcp_slices slices = {0};
     pricing p = {.plan = plan, .problem = problem, .slices = &slices};
     size_t stages = (size_t)plan->stage_count;

@@ -2,8 +2,26 @@
 #include "verify/verify_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* Which passes of a pipeline have run: bit 0 forward, bit 1 backward, per (chunk, stage). */
+/* What has run of a (chunk, stage). A whole backward pass is both of its parts. */
+enum {
+    DONE_FORWARD = 1,
+    DONE_INPUT_GRAD = 2,
+    DONE_WEIGHT_GRAD = 4,
+    DONE_RECOMPUTE = 8,
+    DONE_OFFLOAD = 16,
+    DONE_RELOAD = 32,
+    DONE_PASSES = DONE_FORWARD | DONE_INPUT_GRAD | DONE_WEIGHT_GRAD
+};
+
+static const uint8_t done_by[LCP_OP_KIND_COUNT] = {
+    [LCP_OP_FORWARD] = DONE_FORWARD,       [LCP_OP_BACKWARD] = DONE_INPUT_GRAD | DONE_WEIGHT_GRAD,
+    [LCP_OP_INPUT_GRAD] = DONE_INPUT_GRAD, [LCP_OP_WEIGHT_GRAD] = DONE_WEIGHT_GRAD,
+    [LCP_OP_RECOMPUTE] = DONE_RECOMPUTE,   [LCP_OP_OFFLOAD] = DONE_OFFLOAD,
+    [LCP_OP_RELOAD] = DONE_RELOAD,
+};
+
 typedef struct progress {
     const lcp_plan *plan;
     const lcp_slices *slices;
@@ -17,24 +35,55 @@ static uint8_t *done_at(const progress *p, int32_t chunk, int32_t stage)
     return &p->done[(size_t)chunk * (size_t)p->plan->stage_count + (size_t)stage];
 }
 
+static bool has(const progress *p, int32_t chunk, int32_t stage, uint8_t bit)
+{
+    return (*done_at(p, chunk, stage) & bit) != 0;
+}
+
 static bool runnable(const progress *p, const lcp_op *op)
 {
     int32_t before = p->slices->before[op->chunk];
     int32_t after = p->slices->after[op->chunk];
     if (op->kind == LCP_OP_FORWARD) {
-        bool arrived = op->stage == 0 || (*done_at(p, op->chunk, op->stage - 1) & 1U) != 0;
-        return arrived && (before < 0 || (*done_at(p, before, op->stage) & 1U) != 0);
+        bool arrived = op->stage == 0 || has(p, op->chunk, op->stage - 1, DONE_FORWARD);
+        return arrived && (before < 0 || has(p, before, op->stage, DONE_FORWARD));
     }
-    bool forward = (*done_at(p, op->chunk, op->stage) & 1U) != 0;
-    bool arrived = op->stage == p->plan->stage_count - 1 || (*done_at(p, op->chunk, op->stage + 1) & 2U) != 0;
-    return forward && arrived && (after < 0 || (*done_at(p, after, op->stage) & 2U) != 0);
+    bool forward = has(p, op->chunk, op->stage, DONE_FORWARD);
+    if (op->kind == LCP_OP_WEIGHT_GRAD) {
+        return has(p, op->chunk, op->stage, DONE_INPUT_GRAD);
+    }
+    if (op->kind != LCP_OP_BACKWARD && op->kind != LCP_OP_INPUT_GRAD) {
+        return forward;
+    }
+    bool arrived = op->stage == p->plan->stage_count - 1 || has(p, op->chunk, op->stage + 1, DONE_INPUT_GRAD);
+    return forward && arrived && (after < 0 || has(p, after, op->stage, DONE_INPUT_GRAD));
+}
+
+/* Letters of the operations that a schedule has; recompute ahead of time goes with any. */
+static const struct {
+    const char *name, *letters;
+} schedule_letters[] = {
+    {"gpipe", "FBR"},       {"1f1b", "FBR"},           {"sliced-1f1b", "FBR"},    {"elastic-1f1b", "FBR"},
+    {"interleaved", "FBR"}, {"breadth-first", "FBR"},  {"hanayo", "FBR"},         {"chimera", "FBR"},
+    {"zb-h1", "FIWR"},      {"zb-h2", "FIWR"},         {"zb-v", "FIWR"},          {"v-half", "FIWR"},
+    {"v-min", "FIWR"},      {"offload-half", "FBROL"}, {"offload-full", "FBROL"},
+};
+
+static bool knows(const char *name, lcp_op_kind kind)
+{
+    for (size_t i = 0; i < sizeof schedule_letters / sizeof schedule_letters[0]; i++) {
+        if (strcmp(schedule_letters[i].name, name) == 0) {
+            return strchr(schedule_letters[i].letters, lcp_op_names[kind][0]) != NULL;
+        }
+    }
+    return true;
 }
 
 static lcp_status check_op(const progress *p, int32_t rank, int32_t at, lcp_error *err)
 {
     const lcp_op *op = &p->plan->pipelines[p->dp].ops[rank][at];
     const char *text = NULL;
-    if (op->kind != LCP_OP_FORWARD && op->kind != LCP_OP_BACKWARD) {
+    if (!knows(p->plan->schedule_name, op->kind)) {
         text = "an operation this schedule does not have";
     } else if (op->chunk < 0 || op->chunk >= p->plan->chunk_count || p->plan->chunks[op->chunk].chunk.dp != p->dp) {
         text = "a chunk of another data-parallel rank, or none";
@@ -47,13 +96,23 @@ static lcp_status check_op(const progress *p, int32_t rank, int32_t at, lcp_erro
 static lcp_status run_op(progress *p, int32_t rank, lcp_error *err)
 {
     const lcp_op *op = &p->plan->pipelines[p->dp].ops[rank][p->next[rank]];
-    uint8_t bit = op->kind == LCP_OP_FORWARD ? 1 : 2;
     uint8_t *done = done_at(p, op->chunk, op->stage);
-    if ((*done & bit) != 0) {
-        return lcp_broken(err, "the same pass twice", "$.schedule.pipelines[%d].ranks[%d].ops[%d]", p->dp, rank,
-                          p->next[rank]);
+    bool backward = op->kind == LCP_OP_BACKWARD || op->kind == LCP_OP_INPUT_GRAD;
+    bool away = (*done & (DONE_OFFLOAD | DONE_RELOAD)) == DONE_OFFLOAD;
+    const char *text = NULL;
+    if ((*done & done_by[op->kind]) != 0) {
+        text = "the same pass twice";
+    } else if (backward && away) {
+        text = "reads activations that are in host memory";
+    } else if (op->kind == LCP_OP_RELOAD && !away) {
+        text = "reloads activations that are not in host memory";
+    } else if (op->kind >= LCP_OP_RECOMPUTE && (*done & DONE_INPUT_GRAD) != 0) {
+        text = "comes after the backward pass that it is for";
     }
-    *done |= bit;
+    if (text != NULL) {
+        return lcp_broken(err, text, "$.schedule.pipelines[%d].ranks[%d].ops[%d]", p->dp, rank, p->next[rank]);
+    }
+    *done |= done_by[op->kind];
     p->next[rank]++;
     return LCP_OK;
 }
@@ -90,7 +149,7 @@ static lcp_status check_coverage(const progress *p, lcp_error *err)
 {
     for (int32_t k = 0; k < p->plan->chunk_count; k++) {
         for (int32_t s = 0; p->plan->chunks[k].chunk.dp == p->dp && s < p->plan->stage_count; s++) {
-            if (*done_at(p, k, s) != 3) {
+            if ((*done_at(p, k, s) & DONE_PASSES) != DONE_PASSES) {
                 return lcp_fail(err, LCP_FALSE, "$.schedule", "chunk %d lacks its forward or backward pass on stage %d",
                                 k, s);
             }

@@ -190,7 +190,7 @@ static change changes[] = {
     {"schedule/pipelines/0/ranks/1/ops/2", "[['F', 0]]", "t: $.schedule.pipelines[0].ranks[1].ops[2]",
      "expected an operation, [kind, chunk, stage]"},
     {"schedule/pipelines/0/ranks/1/ops/2/0", "['X']", "t: $.schedule.pipelines[0].ranks[1].ops[2][0]",
-     "found \"X\", expected one of: F, B, I, W, R"},
+     "found \"X\", expected one of: F, B, I, W, R, O, L"},
     {"schedule/pipelines/0/ranks/1/ops/2/1", "[3]", "t: $.schedule.pipelines[0].ranks[1].ops[2][1]",
      "found 3, expected an integer in [0, 2]"},
     {"schedule/pipelines/0/ranks/1/ops/2/2", "[-1]", "t: $.schedule.pipelines[0].ranks[1].ops[2][2]",

@@ -248,7 +248,8 @@ static void memory_of_slices(void **state)
     const int64_t kv_grad[] = {10, 10, 0, 0};
     const int64_t working[] = {1, 1, 5, 1};
     const int64_t resident[] = {1000};
-    lcp_memory_input input = {kept, kv_grad, working, resident};
+    lcp_memory_input input = {
+        .kept_bytes = kept, .kv_grad_bytes = kv_grad, .working_bytes = working, .static_bytes = resident};
     lcp_memory_peak peak;
     assert_int_equal(lcp_memory_replay(&peak, &p.schedule, p.links, &input, NULL), LCP_OK);
     /* three slices kept, both accumulators, the last slice's backward pass at work */
@@ -313,7 +314,10 @@ static void memory_equals_lifetimes(void **state)
             bytes[2][i] = pick(&random, 0, 3000);
         }
         const int64_t resident[MAX_STAGES] = {5, 500, 0, 50};
-        lcp_memory_input input = {bytes[0], bytes[1], bytes[2], resident};
+        lcp_memory_input input = {.kept_bytes = bytes[0],
+                                  .kv_grad_bytes = bytes[1],
+                                  .working_bytes = bytes[2],
+                                  .static_bytes = resident};
         lcp_memory_peak peaks[MAX_STAGES];
         assert_int_equal(lcp_memory_replay(peaks, &p.schedule, p.links, &input, NULL), LCP_OK);
         for (int32_t r = 0; r < p.ranks; r++) {

@@ -213,7 +213,7 @@ static const damage damages[] = {
     {"degrees", "$.parallelism.tp", wide_tensor_group},
     {"degrees", "$.parallelism.ep", odd_experts},
     {"degrees", "$.parallelism.pp", deep_pipeline},
-    {"degrees", "$.parallelism.pp", virtual_stages},
+    {"stages", "$.stages", virtual_stages},
     {"degrees", "$.parallelism.zero_stage", zero_two},
     {"degrees", "$.parallelism.sequence_parallel", sequences_not_parallel},
     {"degrees", "$.parallelism.ring", ring_with_sinks},
