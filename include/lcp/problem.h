@@ -16,7 +16,8 @@ typedef enum lcp_recompute_mode {
     LCP_RECOMPUTE_MODE_AUTO,      /* any policy per stage, chunk and layer */
     LCP_RECOMPUTE_MODE_NONE,      /* keep everything */
     LCP_RECOMPUTE_MODE_SELECTIVE, /* any mix of activation, mlp, attention-output */
-    LCP_RECOMPUTE_MODE_FULL       /* every layer of every chunk */
+    LCP_RECOMPUTE_MODE_FULL,      /* every layer of every chunk */
+    LCP_RECOMPUTE_MODE_BLOCK      /* a layer keeps everything or its input alone */
 } lcp_recompute_mode;
 
 typedef struct lcp_options {
@@ -27,6 +28,8 @@ typedef struct lcp_options {
     bool slicing;              /* false: no sequence is cut (default true) */
     bool uniform_recompute;    /* one recompute setting for all stages and chunks (default false) */
     bool equal_layers;         /* the same number of layers on every stage, within one (default false) */
+    bool equal_chunks;         /* as many sequences in every chunk; for batches of equal sequences (default false) */
+    char trainer[32];          /* NAME@VERSION of planner/export: the plan keeps to what it can say; "" = anyone */
     int64_t min_slice_tokens;  /* no slice shorter than this except a tail; default 1024 */
     double gap_ratio;          /* stop when proven within this; default 0.02 */
     int32_t threads;           /* >= 1; 0 = as many as cores; does not change the result */

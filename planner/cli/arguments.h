@@ -2,10 +2,17 @@
 #ifndef LCP_ARGUMENTS_H
 #define LCP_ARGUMENTS_H
 
+#include "export/trainer.h"
 #include "lcp/estimate.h"
 #include "lcp/problem.h"
 
 #define LCP_MAX_OPERANDS 32
+
+/* Layers of each stage, in order; count 0 = not given. */
+typedef struct lcp_stage_list {
+    int32_t count;
+    int32_t layers[LCP_MAX_LAYERS];
+} lcp_stage_list;
 
 typedef struct lcp_arguments {
     bool help;
@@ -18,6 +25,12 @@ typedef struct lcp_arguments {
     const char *fit;           /* parameters to calibrate, NULL = all */
     const char *profile;       /* name or file, NULL = not given */
     const char *output;        /* NULL = standard output */
+    lcp_target target;         /* of --for and --to; trainer NULL = not given */
+    bool lossy;
+    const char *packing;     /* NULL = not written */
+    lcp_layout layout;       /* of check; degrees 0 = not given */
+    int64_t micro_sequences; /* of check; 0 = not given */
+    lcp_stage_list stage_layers;
     bool json, quiet, explain, times;
     const char *trace, *svg; /* files; NULL = not asked for */
     const char *order;       /* schedule to simulate instead of the plan's; NULL = the plan's */

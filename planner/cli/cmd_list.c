@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 #include "cli/print_json.h"
 #include "cli/problem_options.h"
+#include "cli/trainer_option.h"
 
 #include "input/input.h"
 #include "input/model_hf.h"
@@ -110,6 +111,11 @@ static row verify_row(size_t i)
     return (row){lcp_verify_rules[i].name, lcp_verify_rules[i].help, NULL};
 }
 
+static row trainer_row(size_t i)
+{
+    return (row){lcp_trainer_at(i)->name, lcp_trainer_summary(i), NULL};
+}
+
 static const row statuses[] = {
 #define STATUS_ROW(name, exit_status, text) {#exit_status, text, NULL},
     LCP_STATUS_MAP(STATUS_ROW)
@@ -142,6 +148,8 @@ static const kind kinds[] = {
     {"parameters", "what a profile may set, what calibrate fits", parameter_count, parameter_row},
     {"schedules", "orders of passes", lcp_schedule_kind_count, schedule_row},
     {"checks", "rules that verify holds a plan against", verify_count, verify_row},
+    {"trainers", "programs that plans are written for, their versions and what they can be told", lcp_trainer_count,
+     trainer_row},
     {"statuses", "exit statuses", status_count, status_row},
 };
 

@@ -14,7 +14,9 @@ typedef struct lcp_command {
 } lcp_command;
 
 extern const lcp_command lcp_command_calibrate;
+extern const lcp_command lcp_command_check;
 extern const lcp_command lcp_command_estimate;
+extern const lcp_command lcp_command_export;
 extern const lcp_command lcp_command_list;
 extern const lcp_command lcp_command_plan;
 extern const lcp_command lcp_command_show;

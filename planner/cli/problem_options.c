@@ -114,7 +114,7 @@ static lcp_status store_two_or_four(void *field, const lcp_option *option, const
     return LCP_OK;
 }
 
-static const char *const recompute_modes[] = {"auto", "none", "selective", "full", NULL};
+static const char *const recompute_modes[] = {"auto", "none", "selective", "full", "block", NULL};
 static const lcp_option common[] = {
     {'h', "help", NULL, "print this and exit", lcp_store_on, AT(help), 0, 0, NULL},
 };
@@ -147,13 +147,15 @@ static const lcp_option layout[] = {
     {0, "zero", "0..3|auto", "ZeRO stage", store_zero, AT(options.zero_stage), 0, 0, NULL},
     {0, "schedule", "NAME|auto", "order of passes; 'lcplan list schedules'", store_schedule, AT(options.schedule), 0, 0,
      NULL},
-    {0, "recompute", "MODE", "auto, none, selective or full", lcp_store_choice, AT(options.recompute), 0, 0,
-     recompute_modes},
+    {0, "recompute", "MODE", "auto, none, selective, full or block (whole layers or none of them)", lcp_store_choice,
+     AT(options.recompute), 0, 0, recompute_modes},
     {0, "no-slicing", NULL, "cut no sequence", lcp_store_off, AT(options.slicing), 0, 0, NULL},
     {0, "uniform-recompute", NULL, "one recompute setting for all stages and chunks", lcp_store_on,
      AT(options.uniform_recompute), 0, 0, NULL},
     {0, "equal-layers", NULL, "as many layers on each stage, within one", lcp_store_on, AT(options.equal_layers), 0, 0,
      NULL},
+    {0, "equal-chunks", NULL, "as many sequences in each chunk; with --no-slicing, sequences of one length",
+     lcp_store_on, AT(options.equal_chunks), 0, 0, NULL},
     {0, "min-slice-tokens", "N", "no shorter slices, except the last of a sequence", lcp_store_int64,
      AT(options.min_slice_tokens), 1, 2147483647, NULL},
 };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const recompute_modes[] = {"auto", "none", "selective", "full", NULL};
+static const char *const recompute_modes[] = {"auto", "none", "selective", "full", "block", NULL};
 static const lcp_field training_fields[] = {
     LCP_OPTIONAL_CHOICE_FIELD(lcp_training, precision, lcp_precision_names),
     LCP_OPTIONAL_CHOICE_FIELD(lcp_training, optimizer, lcp_optimizer_names),
@@ -29,6 +29,8 @@ static const lcp_field option_fields[] = {
     LCP_OPTIONAL_BOOL_FIELD(lcp_options, slicing),
     LCP_OPTIONAL_BOOL_FIELD(lcp_options, uniform_recompute),
     LCP_OPTIONAL_BOOL_FIELD(lcp_options, equal_layers),
+    LCP_OPTIONAL_BOOL_FIELD(lcp_options, equal_chunks),
+    LCP_OPTIONAL_STRING_FIELD(lcp_options, trainer),
     LCP_OPTIONAL_INT_FIELD(lcp_options, min_slice_tokens, 1, INT32_MAX),
     LCP_OPTIONAL_REAL_FIELD(lcp_options, gap_ratio, 0, 1),
     LCP_OPTIONAL_INT32_FIELD(lcp_options, threads, 0, 4096),

@@ -53,11 +53,34 @@ static lcp_status check_precision(const lcp_problem *problem, lcp_error *err)
     return LCP_OK;
 }
 
+/* Slices of equal sequences are not equally many in each chunk, nor are packs of unequal ones. */
+static lcp_status check_equal_chunks(const lcp_problem *problem, lcp_error *err)
+{
+    const lcp_workload *workload = &problem->workload;
+    if (!problem->options.equal_chunks) {
+        return LCP_OK;
+    }
+    if (problem->options.slicing) {
+        return lcp_fail(err, LCP_INPUT, "--equal-chunks", "found slicing allowed, expected --no-slicing with it");
+    }
+    for (int64_t i = 1; i < workload->sequence_count; i++) {
+        if (workload->lengths_tokens[i] != workload->lengths_tokens[0]) {
+            return lcp_fail(err, LCP_INPUT, "--equal-chunks",
+                            "found sequences of %lld and %lld tokens, expected sequences of one length",
+                            (long long)workload->lengths_tokens[0], (long long)workload->lengths_tokens[i]);
+        }
+    }
+    return LCP_OK;
+}
+
 lcp_status lcp_problem_check(const lcp_problem *problem, lcp_error *err)
 {
     lcp_status status = check_positions(problem, err);
     if (status == LCP_OK) {
         status = check_devices(problem, err);
     }
-    return status != LCP_OK ? status : check_precision(problem, err);
+    if (status == LCP_OK) {
+        status = check_precision(problem, err);
+    }
+    return status != LCP_OK ? status : check_equal_chunks(problem, err);
 }

@@ -72,8 +72,24 @@ static lcp_status push(enumeration *e, const lcp_layout *layout, const lcp_layou
     return LCP_OK;
 }
 
+/* Equal chunks: budgets that divide the sequences of a rank. */
+static lcp_status push_divisors(enumeration *e, const lcp_layout *layout, const lcp_layout_bound *bound)
+{
+    int64_t sequences = e->problem->workload.sequence_count / layout->dp;
+    lcp_status status = LCP_OK;
+    for (int64_t budget = 1; status == LCP_OK && budget <= sequences && budget <= INT32_MAX; budget++) {
+        if (sequences % budget == 0) {
+            status = push(e, layout, bound, (int32_t)budget);
+        }
+    }
+    return status;
+}
+
 static lcp_status push_budgets(enumeration *e, const lcp_layout *layout, const lcp_layout_bound *bound)
 {
+    if (e->problem->options.equal_chunks) {
+        return push_divisors(e, layout, bound);
+    }
     int32_t largest = largest_budget(e, layout);
     int32_t first = layout->pp > 1 ? 4 * layout->pp : 1;
     for (int32_t budget = first < largest ? first : largest;; budget *= 2) {

@@ -35,12 +35,14 @@ void lcp_certificate_fill(lcp_certificate *out, const lcp_problem *problem, cons
     snprintf(
         out->scope, sizeof out->scope,
         "every legal dp, pp, tp, ulysses, ring, ep and ZeRO stage on all %lld devices that the options allow; chunk "
-        "budgets 1, 2, 4, ... (from 4 x pp in a pipeline) chunks per data-parallel rank, and budgets refined around "
-        "the best, "
+        "budgets %s, "
         "each with the "
         "chunks that the cutting program makes for it%s; every contiguous split of layers over stages%s; every "
         "recompute policy the options allow, per stage, chunk and layer%s; order %s",
         (long long)lcp_cluster_devices(&problem->cluster),
+        options->equal_chunks ? "that divide the sequences of a data-parallel rank"
+                              : "1, 2, 4, ... (from 4 x pp in a pipeline) chunks per data-parallel rank, and budgets "
+                                "refined around the best",
         options->slicing ? " (sequences are cut only when pp > 1)" : " (no sequence is cut)",
         options->equal_layers ? " with equal layers" : "", options->uniform_recompute ? " (one setting for all)" : "",
         lcp_chosen_schedule(options)->name);

@@ -141,12 +141,13 @@ static void suggest_options(line *out, const lcp_problem *problem)
     lcp_problem changed = *problem;
     changed.options.recompute = LCP_RECOMPUTE_MODE_AUTO;
     changed.options.uniform_recompute = false;
-    if (problem->options.recompute != LCP_RECOMPUTE_MODE_AUTO && fits(&changed)) {
+    bool anyone = problem->options.trainer[0] == '\0'; /* else the trainer has no other choice */
+    if (anyone && problem->options.recompute != LCP_RECOMPUTE_MODE_AUTO && fits(&changed)) {
         append(out, "; --recompute auto fits");
     }
     changed = *problem;
     changed.options.slicing = true;
-    if (!problem->options.slicing && fits(&changed)) {
+    if (anyone && !problem->options.slicing && fits(&changed)) {
         append(out, "; cutting sequences (without --no-slicing) fits");
     }
     changed = *problem;

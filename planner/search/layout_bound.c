@@ -58,6 +58,8 @@ uint32_t lcp_recompute_mask(lcp_recompute_mode mode)
         return (1U << LCP_RECOMPUTE_ACTIVATION) | (1U << LCP_RECOMPUTE_MLP) | (1U << LCP_RECOMPUTE_ATTENTION_OUTPUT);
     case LCP_RECOMPUTE_MODE_FULL:
         return 1U << LCP_RECOMPUTE_FULL;
+    case LCP_RECOMPUTE_MODE_BLOCK:
+        return (1U << LCP_RECOMPUTE_NONE) | (1U << LCP_RECOMPUTE_FULL);
     case LCP_RECOMPUTE_MODE_AUTO:
         break;
     }

@@ -1,5 +1,7 @@
 #include "search/legality.h"
 
+#include "export/trainer.h"
+
 static bool softmax(const lcp_attention *attention)
 {
     return attention->kind == LCP_ATTENTION_GROUPED || attention->kind == LCP_ATTENTION_LATENT;
@@ -134,6 +136,22 @@ static bool pipeline_has_softmax_or_state(const lcp_problem *problem, const lcp_
     return false;
 }
 
+static bool trainer_allows(const lcp_problem *problem, const lcp_layout *layout)
+{
+    lcp_target target;
+    lcp_setup run;
+    if (problem->options.trainer[0] == '\0') {
+        return true;
+    }
+    lcp_setup_of_layout(&run, problem, layout);
+    return lcp_target_parse(&target, problem->options.trainer) && lcp_rule_broken(&target, &run, NULL) == NULL;
+}
+
+static bool chunks_can_be_equal(const lcp_problem *problem, const lcp_layout *layout)
+{
+    return !problem->options.equal_chunks || problem->workload.sequence_count % layout->dp == 0;
+}
+
 const lcp_legality_rule lcp_legality_rules[] = {
     {"nodes", "a tensor-parallel group stays inside a node and divides it", tensor_group_in_node},
     {"heads", "attention heads are a multiple of tp x ulysses", heads_divide},
@@ -147,6 +165,8 @@ const lcp_legality_rule lcp_legality_rules[] = {
     {"batch", "at least one sequence for every data-parallel rank", batch_fills_replicas},
     {"alignment", "slice alignment is not longer than the longest sequence", alignment_within_context},
     {"zero", "ZeRO 2 needs pp = 1", zero_allowed},
+    {"equal_chunks", "equal chunks need as many sequences on every data-parallel rank", chunks_can_be_equal},
+    {"trainer", "the trainer that --for names can run the degrees", trainer_allows},
 };
 const size_t lcp_legality_rule_count = sizeof lcp_legality_rules / sizeof lcp_legality_rules[0];
 

@@ -199,6 +199,9 @@ static int32_t near_budgets(const search *s, lcp_candidate batch[BATCH])
     int32_t budget = s->best.candidate.chunks_per_rank;
     const int32_t near[] = {budget * 3 / 4, budget * 7 / 8, budget * 5 / 4, budget * 3 / 2};
     int32_t count = 0;
+    if (s->problem->options.equal_chunks) {
+        return 0; /* every divisor is a candidate */
+    }
     for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
         bool repeated = near[i] < 1 || near[i] == budget || (count > 0 && near[i] == batch[count - 1].chunks_per_rank);
         if (!repeated) {

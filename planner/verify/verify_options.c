@@ -1,6 +1,8 @@
 /* The plan keeps to the options it was made with. */
 #include "verify/verify_internal.h"
 
+#include "export/trainer.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -70,6 +72,8 @@ static bool policy_allowed(lcp_recompute_mode mode, lcp_recompute policy)
         return policy != LCP_RECOMPUTE_NONE && policy != LCP_RECOMPUTE_FULL;
     case LCP_RECOMPUTE_MODE_FULL:
         return policy == LCP_RECOMPUTE_FULL;
+    case LCP_RECOMPUTE_MODE_BLOCK:
+        return policy == LCP_RECOMPUTE_NONE || policy == LCP_RECOMPUTE_FULL;
     case LCP_RECOMPUTE_MODE_AUTO:
         break;
     }
@@ -161,6 +165,30 @@ static lcp_status check_uniform(const lcp_plan *plan, const lcp_model *model, lc
     return status;
 }
 
+static lcp_status check_equal_chunks(const lcp_plan *plan, lcp_error *err)
+{
+    for (int32_t k = 1; k < plan->chunk_count; k++) {
+        if (plan->chunks[k].chunk.segment_count != plan->chunks[0].chunk.segment_count) {
+            return lcp_broken(err, "not as many sequences as the first chunk, and equal chunks were asked for",
+                              "$.chunks[%d].segments", k);
+        }
+    }
+    return LCP_OK;
+}
+
+/* The trainer that the plan was made for can be told all of it. */
+static lcp_status check_trainer(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err)
+{
+    lcp_target target;
+    if (problem->options.trainer[0] == '\0') {
+        return LCP_OK;
+    }
+    if (!lcp_target_parse(&target, problem->options.trainer)) {
+        return lcp_broken(err, "no trainer and version that 'lcplan list trainers' has", "$.inputs.options.trainer");
+    }
+    return lcp_export_check(&target, plan, problem, false, true, err);
+}
+
 lcp_status lcp_verify_options(const lcp_plan *plan, const lcp_problem *problem, lcp_error *err)
 {
     const lcp_options *o = &problem->options;
@@ -177,5 +205,11 @@ lcp_status lcp_verify_options(const lcp_plan *plan, const lcp_problem *problem, 
     if (status == LCP_OK && o->equal_layers) {
         status = check_equal_layers(plan, err);
     }
-    return status == LCP_OK && o->uniform_recompute ? check_uniform(plan, &problem->model, err) : status;
+    if (status == LCP_OK && o->uniform_recompute) {
+        status = check_uniform(plan, &problem->model, err);
+    }
+    if (status == LCP_OK && o->equal_chunks) {
+        status = check_equal_chunks(plan, err);
+    }
+    return status == LCP_OK ? check_trainer(plan, problem, err) : status;
 }

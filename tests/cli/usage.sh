@@ -28,7 +28,7 @@ expect 6 - '^lcplan: --help: cannot open' verify -- --help
 expect 2 - "the nearest is --model" plan --modle x
 expect 2 - "unknown option '-x'" plan -x
 expect 2 - "unknown option '--objective'" plan --objective time
-expect 2 - "unknown option '--for'" plan --for torchtitan
+expect 2 - "unknown trainer 'torchtitn', the nearest is torchtitan" plan --for torchtitn
 expect 2 - "unknown profile 'x'" plan --profile x --model "$models/llama-3.2-1b.json" --cluster h100-sxm:1x1 --sequence-length 1 --global-batch 1
 expect 2 - '--model needs a value: FILE' plan --model
 expect 2 - '--model is given twice' plan --model a --model=b

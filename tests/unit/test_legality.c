@@ -3,6 +3,7 @@
 #include "search/candidates.h"
 #include "search/legality.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* 8 heads, 2 kv heads, a dense and a mixture layer, 4 layers, 16 nodes of 8; everything below divides. */
@@ -55,6 +56,8 @@ static const rule_row rows[] = {
     {"batch", LAYOUT(.dp = 128, .pp = 1, .tp = 1, .ulysses = 1, .ring = 1, .ep = 1)},
     {"alignment", LAYOUT(.dp = 1, .pp = 1, .tp = 4, .ulysses = 2, .ring = 512, .ep = 1)},
     {"zero", LAYOUT(.dp = 32, .pp = 4, .tp = 1, .ulysses = 1, .ring = 1, .ep = 1, .zero_stage = 2)},
+    {"equal_chunks", LAYOUT(.dp = 24, .pp = 1, .tp = 1, .ulysses = 1, .ring = 1, .ep = 1)},
+    {"trainer", LAYOUT(.dp = 16, .pp = 1, .tp = 1, .ulysses = 8, .ring = 1, .ep = 1)},
 };
 
 /* What has to be changed in the fixture for a rule to be the one that breaks. */
@@ -69,6 +72,10 @@ static void prepare_for(fixture *x, const char *reason)
         x->classes[0].ffn.size = 1001;
     } else if (strcmp(reason, "sinks") == 0) {
         x->problem.model.attention_needs_all_keys = true;
+    } else if (strcmp(reason, "equal_chunks") == 0) {
+        x->problem.options.equal_chunks = true;
+    } else if (strcmp(reason, "trainer") == 0) { /* two kv heads do not go round among eight ranks */
+        snprintf(x->problem.options.trainer, sizeof x->problem.options.trainer, "megatron-lm@0.16");
     } else if (strcmp(reason, "ring") == 0) {
         for (int c = 0; c < 2; c++) {
             x->classes[c].attention = (lcp_attention){.kind = LCP_ATTENTION_STATE_SPACE, .heads = 8};

@@ -17,7 +17,7 @@ static json_case cases[] = {
     {"{'zero_stage': -1}", "t: $.zero_stage", "found -1, expected an integer in [0, 3]"},
     {"{'schedule': 'a schedule with a name of more than 31 bytes'}", "t: $.schedule",
      "found a string of 44 bytes, expected at most 31"},
-    {"{'recompute': 'some'}", "t: $.recompute", "found \"some\", expected one of: auto, none, selective, full"},
+    {"{'recompute': 'some'}", "t: $.recompute", "found \"some\", expected one of: auto, none, selective, full, block"},
     {"{'slicing': 1}", "t: $.slicing", "found 1, expected true or false"},
     {"{'min_slice_tokens': 0}", "t: $.min_slice_tokens", "found 0, expected an integer in [1, 2147483647]"},
     {"{'gap_ratio': 1.5}", "t: $.gap_ratio", "found 1.5, expected a number in [0, 1]"},
@@ -77,7 +77,8 @@ static void every_field_reads_back(void **state)
     json_t *root = json_of(
         "{'dp': [1, 2], 'pp': [2], 'vpp': [3], 'tp': [4, 8], 'ulysses': [5], 'ring': [6], 'ep': [7], 'zero_stage': 2, "
         "'schedule': '1f1b', 'recompute': 'selective', 'slicing': false, 'uniform_recompute': true, 'equal_layers': "
-        "true, 'min_slice_tokens': 77, 'gap_ratio': 0.25, 'threads': 3, 'max_candidates': 9, 'time_limit_seconds': "
+        "true, 'equal_chunks': true, 'trainer': 'nemo@2', 'min_slice_tokens': 77, 'gap_ratio': 0.25, 'threads': 3, "
+        "'max_candidates': 9, 'time_limit_seconds': "
         "1.5, 'training': {'precision': 'fp8', 'optimizer': 'muon', 'loss': 'chunked', 'gradient_bytes': 2, "
         "'kv_gradient_bytes': 2, 'expert_imbalance': 1.5, 'dp_overlap_ratio': 0.25, 'tp_overlap_ratio': 0.75, "
         "'tp_grad_overlap_ratio': 0.375, 'ep_overlap_ratio': 0.125, 'zero_overlap_ratio': 0.5, 'attention_core': "
