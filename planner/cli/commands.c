@@ -6,7 +6,8 @@
 
 static const lcp_command *const commands[] = {
     &lcp_command_plan, &lcp_command_estimate, &lcp_command_calibrate,
-    &lcp_command_show, &lcp_command_verify,   &lcp_command_list,
+    &lcp_command_show, &lcp_command_verify,   &lcp_command_stream,
+    &lcp_command_list,
 };
 
 size_t lcp_command_count(void)

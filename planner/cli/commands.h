@@ -14,7 +14,7 @@ typedef struct lcp_command {
 } lcp_command;
 
 extern const lcp_command lcp_command_calibrate, lcp_command_estimate, lcp_command_list, lcp_command_plan,
-    lcp_command_show, lcp_command_verify;
+    lcp_command_show, lcp_command_stream, lcp_command_verify;
 
 size_t lcp_command_count(void);
 const lcp_command *lcp_command_at(size_t index); /* index < count */
