@@ -10,7 +10,7 @@
 
 #define STEP_RATIO 1.25     /* between the numbers of chunks that are tried */
 #define MOST_TRIES 8        /* numbers of chunks, once one fits */
-#define IMPROVE_PASSES 6000 /* passes replayed to move recompute off the critical path */
+#define IMPROVE_PASSES 30000 /* passes replayed to move recompute off the critical path */
 
 double lcp_stream_work_seconds(const lcp_cost *cost, const int64_t *lengths_tokens, int64_t count)
 {
