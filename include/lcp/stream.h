@@ -15,18 +15,20 @@ extern "C" {
 typedef struct lcp_stream lcp_stream;
 
 /* text: a document lcplan.plan/1 of `size` bytes. *out is closed with lcp_stream_close; NULL after a failure.
- * LCP_INPUT: not such a document. */
+ * LCP_INPUT: not such a document, or one whose pipeline ranks hold several stages; LCP_FALSE: a plan that does not
+ * hold.
+ */
 lcp_status lcp_stream_open(lcp_stream **out, const char *text, size_t size, lcp_error *err);
 void lcp_stream_close(lcp_stream *stream); /* NULL is accepted */
 
-/* Plans one batch: lengths_tokens[count], each in [1, 2147483647], count in [dp, 10^7]; a sequence has the number of its
- * place. `out` is a whole plan without certificate and alternatives: lcp_plan_dispose. LCP_INPUT: a length or their
+/* Plans one batch: lengths_tokens[count], each in [1, 2147483647], count in [dp, 10^7]; a sequence has the number of
+ * its place. `out` is a whole plan without certificate and alternatives: lcp_plan_dispose. LCP_INPUT: a length or their
  * number is out of range; LCP_INFEASIBLE: the batch does not fit in memory, whatever is recomputed. */
 lcp_status lcp_stream_batch(lcp_plan *out, lcp_stream *stream, const int64_t *lengths_tokens, int64_t count,
                             lcp_error *err);
 
-/* The same as text: one line of JSON without the newline, an object of `sequences`, `chunks`, `schedule` and `predicted`
- * as in lcplan.plan/1. *line is the caller's: lcp_stream_free. */
+/* The same as text: one line of JSON without the newline, an object of `sequences`, `chunks`, `schedule` and
+ * `predicted` as in lcplan.plan/1. *line is the caller's: lcp_stream_free. */
 lcp_status lcp_stream_plan(char **line, lcp_stream *stream, const int64_t *lengths_tokens, int64_t count,
                            lcp_error *err);
 

@@ -98,5 +98,5 @@ static lcp_status run(const lcp_arguments *arguments, lcp_error *err)
 static const lcp_option_group *const groups[] = {&lcp_common_options, NULL};
 
 const lcp_command lcp_command_stream = {
-    "stream", "PLAN", "plans one global batch of lengths per input line under the mesh and layers of a plan", 1, 1, groups,
-    run};
+    "stream", "PLAN", "plans one global batch of lengths per input line under the mesh and layers of a plan", 1, 1,
+    groups,   run};

@@ -1,5 +1,6 @@
 /* One batch: how many chunks, which ones, and what they recompute. The number of chunks is looked for around what the
- * base plan's mean chunk suggests; all steps are counted, none is timed, so that the same batch gets the same answer. */
+ * base plan's mean chunk suggests; all steps are counted, none is timed, so that the same batch gets the same answer.
+ */
 #include "stream/stream_internal.h"
 
 #include "search/legality.h"
@@ -8,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP_RATIO 1.25     /* between the numbers of chunks that are tried */
-#define MOST_TRIES 8        /* numbers of chunks, once one fits */
+#define STEP_RATIO 1.25      /* between the numbers of chunks that are tried */
+#define MOST_TRIES 8         /* numbers of chunks, once one fits */
 #define IMPROVE_PASSES 30000 /* passes replayed to move recompute off the critical path */
 
 double lcp_stream_work_seconds(const lcp_cost *cost, const int64_t *lengths_tokens, int64_t count)
@@ -105,7 +106,8 @@ static lcp_status step_to(walk *w, int32_t chunks, bool *better, lcp_error *err)
 {
     lcp_evaluation found;
     lcp_status status = try_chunks(&found, w->stream, w->batch, chunks, err);
-    *better = status == LCP_OK && found.found && (!w->best.found || found.iteration_seconds < w->best.iteration_seconds);
+    *better =
+        status == LCP_OK && found.found && (!w->best.found || found.iteration_seconds < w->best.iteration_seconds);
     if (*better) {
         lcp_evaluation worse = w->best;
         w->best = found;
@@ -127,7 +129,8 @@ static lcp_status walk_along(walk *w, int32_t start, double ratio, lcp_error *er
     lcp_status status = LCP_OK;
     bool better = true;
     int32_t chunks = next_number(start, ratio);
-    while (status == LCP_OK && (better || !w->best.found) && w->tries < MOST_TRIES && chunks >= 1 && chunks <= w->most) {
+    while (status == LCP_OK && (better || !w->best.found) && w->tries < MOST_TRIES && chunks >= 1 &&
+           chunks <= w->most) {
         status = step_to(w, chunks, &better, err);
         chunks = next_number(chunks, ratio);
     }

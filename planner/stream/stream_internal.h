@@ -12,8 +12,8 @@ struct lcp_stream {
     lcp_layout layout;
     char schedule_name[32];
     int32_t stage_count;
-    int32_t *stage_layers;        /* [stage_count] */
-    double chunk_seconds;         /* mean of the base plan's chunks, additive price */
+    int32_t *stage_layers; /* [stage_count] */
+    double chunk_seconds;  /* mean of the base plan's chunks, additive price */
     const lcp_schedule_kind *kind;
 };
 

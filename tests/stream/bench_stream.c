@@ -140,10 +140,11 @@ static lcp_status best_static(bench *b, const lcp_cost *cost, const int32_t *sta
         }
     }
     if (status == LCP_OK) {
-        printf("%d batches: %.1f s in all; best of one setting for all, %lld tokens a chunk with %d layers a stage under "
-               "\"%s\": %.1f s, %.3f times as long\n",
-               b->compared, b->stream_seconds, (long long)best.chunk_tokens, best.layers,
-               lcp_recompute_rows[best.policy].name, least, least / b->stream_seconds);
+        printf(
+            "%d batches: %.1f s in all; best of one setting for all, %lld tokens a chunk with %d layers a stage under "
+            "\"%s\": %.1f s, %.3f times as long\n",
+            b->compared, b->stream_seconds, (long long)best.chunk_tokens, best.layers,
+            lcp_recompute_rows[best.policy].name, least, least / b->stream_seconds);
     }
     return status;
 }
@@ -192,7 +193,8 @@ int main(int argc, char **argv)
     status = status == LCP_OK ? run_all(&b) : status;
     status = status == LCP_OK && b.compared > 0 ? compare(&b) : status;
     if (status != LCP_OK) {
-        fprintf(stderr, "bench_stream: %s: %s\n", b.err.where, b.err.text[0] != '\0' ? b.err.text : lcp_status_text(status));
+        fprintf(stderr, "bench_stream: %s: %s\n", b.err.where,
+                b.err.text[0] != '\0' ? b.err.text : lcp_status_text(status));
     }
     lcp_stream_close(b.stream);
     lcp_plan_dispose(&b.base);

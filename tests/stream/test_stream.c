@@ -2,8 +2,8 @@
 #include "support.h"
 
 #include "input/input.h"
-#include "output/plan_json.h"
 #include "lcp/stream.h"
+#include "output/plan_json.h"
 #include "verify/verify.h"
 
 #include <stdio.h>
@@ -122,9 +122,9 @@ static void near_the_search(void **state)
     lcp_plan plan;
     assert_int_equal(lcp_read_plan(&base, &problem, base_path, NULL), LCP_OK);
     lcp_stream *stream = open_base();
-    assert_int_equal(lcp_stream_batch(&plan, stream, problem.workload.lengths_tokens, problem.workload.sequence_count,
-                                      NULL),
-                     LCP_OK);
+    assert_int_equal(
+        lcp_stream_batch(&plan, stream, problem.workload.lengths_tokens, problem.workload.sequence_count, NULL),
+        LCP_OK);
     double ratio = plan.predicted.iteration_seconds / base.predicted.iteration_seconds;
     if (!(ratio < 1.02)) {
         fail_msg("%.4f times the plan of the search", ratio);
@@ -208,12 +208,9 @@ static void base_plans_that_do_not_hold(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches_hold),
-        cmocka_unit_test(batches_before_do_not_matter),
-        cmocka_unit_test(near_the_search),
-        cmocka_unit_test(bad_batches_are_refused),
-        cmocka_unit_test(answers_are_lines),
-        cmocka_unit_test(base_plans_that_do_not_hold),
+        cmocka_unit_test(batches_hold),      cmocka_unit_test(batches_before_do_not_matter),
+        cmocka_unit_test(near_the_search),   cmocka_unit_test(bad_batches_are_refused),
+        cmocka_unit_test(answers_are_lines), cmocka_unit_test(base_plans_that_do_not_hold),
     };
     if (argc != 2) {
         fprintf(stderr, "usage: test_stream BASE_PLAN\n");
