@@ -76,7 +76,8 @@ LONG = QUICK + [
     Case("ulysses, slices", "--pp 2 --ulysses 2", demands=sliced),
     Case("ring, slices", "--pp 2 --ring 2", workload="workload.json", demands=sliced),
     Case("ring, slices, all recomputed", "--pp 2 --ring 2 --recompute full", workload="workload.json", demands=sliced),
-    Case("ulysses, slices, all recomputed", "--pp 2 --ulysses 2 --recompute full", workload="workload.json", demands=sliced),
+    Case("ulysses, slices, all recomputed", "--pp 2 --ulysses 2 --recompute full", workload="workload.json",
+         demands=sliced),
     Case("tensor, all recomputed", "--pp 2 --tp 2 --recompute full", workload="workload.json", demands=sliced),
     Case("ring of four", "--pp 1 --ring 4"),
     Case("ulysses of four", "--pp 1 --ulysses 4"),
@@ -103,9 +104,9 @@ LONG = QUICK + [
 def make_plan(lcplan, case):
     """The document that lcplan writes for a case; --zero 1 unless the case says otherwise."""
     inputs = os.path.join(HERE, "inputs")
-    words = [lcplan, "plan", "--model", os.path.join(inputs, "model.json"), "--cluster", os.path.join(inputs, case.cluster),
-             "--workload", os.path.join(inputs, case.workload), "--precision", "fp32", "--min-slice-tokens", "128",
-             "--quiet", *case.options.split()]
+    words = [lcplan, "plan", "--model", os.path.join(inputs, "model.json"),
+             "--cluster", os.path.join(inputs, case.cluster), "--workload", os.path.join(inputs, case.workload),
+             "--precision", "fp32", "--min-slice-tokens", "128", "--quiet", *case.options.split()]
     if "--zero" not in case.options:
         words += ["--zero", "1"]
     return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, timeout=120).stdout)
@@ -135,7 +136,8 @@ def main():
         print("%s (%s)" % (case.name, case.options), flush=True)
         started = time.monotonic()
         wrong = run(words.lcplan, case)
-        print("    %s, %.1f s" % ("FAILED" if wrong else "ok", time.monotonic() - started), *wrong, sep="\n    ", flush=True)
+        verdict = "%s, %.1f s" % ("FAILED" if wrong else "ok", time.monotonic() - started)
+        print("    " + verdict, *wrong, sep="\n    ", flush=True)
         failed += bool(wrong)
     print("%d cases, %d failed" % (len(cases), failed))
     sys.exit(failed > 0)

@@ -1,4 +1,4 @@
-"""Embedding on the first stage; final norm, head and loss on the last. Both tables are divided over tp by vocabulary."""
+"""Embedding on the first stage; final norm, head and loss on the last. Both tables are divided over tp by rows."""
 import torch
 import torch.distributed as dist
 

@@ -1,5 +1,5 @@
 """One transformer layer on one rank, its passes written out: forward, what is kept, rebuilding, input gradient, weight
-gradients. Rows of the residual stream are divided over tp under sequence parallelism, otherwise whole on every tp rank."""
+gradients. The rows of the residual stream are divided over tp under sequence parallelism, else on every rank of it."""
 import torch
 
 from context import Slice, attend, attend_backward

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Predicted against measured: profiles this machine, plans two ranks in several ways with what was found, runs each plan.
+"""Predicted against measured: profiles this machine, plans two ranks in several ways with what was found, runs each.
 
     measure.py LCPLAN [--rounds N] [--iterations N] [--cluster CLUSTER.json]
 
@@ -49,6 +49,16 @@ def describe(plan):
     return " ".join("%s %d" % item for item in degrees.items() if item[1] > 1) + ", %d chunks" % len(plan.chunks)
 
 
+def print_device(device):
+    peak, link = device["peak_flops_per_second"] / 2e9, device["intra_node"]
+    rates = [peak * device[kind]["ratio"] for kind in ("matmul", "attention_forward", "attention_backward")]
+    wire = link["bandwidth_bytes_per_second"] / 1e9
+    print("products %.1f GFLOP/s, attention %.1f forward, %.1f backward" % tuple(rates))
+    print("memory %.1f GB/s, messages %.2f GB/s, exchanges %.2f GB/s and %.0f us" %
+          (device["memory_bandwidth_bytes_per_second"] / 1e9, wire, wire * device["collective_ratio"],
+           1e6 * link["latency_seconds"]))
+
+
 def time_once(plan, iterations):
     """Seconds of each iteration but the first, which warms up."""
     ranks = time_plan(plan, iterations + 1)
@@ -66,8 +76,9 @@ def time_all(lcplan, cluster, rounds, iterations):
     found = []
     for (name, _), plan, own in zip(WAYS, plans, seconds):
         predicted = plan.document["predicted"]["iteration_seconds"]
+        milliseconds = [1e3 * s for s in (predicted, min(own), statistics.median(own))]
         print("%-26s %-22s predicted %7.1f ms, measured %7.1f ms (median %7.1f), ratio %.2f" %
-              (name, describe(plan), 1e3 * predicted, 1e3 * min(own), 1e3 * statistics.median(own), min(own) / predicted))
+              (name, describe(plan), *milliseconds, min(own) / predicted))
         found.append((predicted, min(own)))
     return found
 
@@ -90,15 +101,10 @@ def main():
         if not cluster:
             cluster = os.path.join(folder, "cluster.json")
             with open(MODEL, encoding="utf-8") as file:
-                document, _ = profile(json.load(file), RANKS, 4 << 30)
+                document = profile(json.load(file), RANKS, 4 << 30)
             with open(cluster, "w", encoding="utf-8") as file:
                 json.dump(document, file)
-            device = document["groups"][0]["device"]
-            peak = device["peak_flops_per_second"] / 2e9
-            print("products %.1f GFLOP/s, attention %.1f forward, %.1f backward, memory %.1f GB/s, link %.2f GB/s and %.0f us" % (
-                peak * device["matmul"]["ratio"], peak * device["attention_forward"]["ratio"],
-                peak * device["attention_backward"]["ratio"], device["memory_bandwidth_bytes_per_second"] / 1e9,
-                device["intra_node"]["bandwidth_bytes_per_second"] / 1e9, 1e6 * device["intra_node"]["latency_seconds"]))
+            print_device(document["groups"][0]["device"])
             sys.stdout.flush()
         found = time_all(words.lcplan, cluster, words.rounds, words.iterations)
     ratios = [measured / predicted for predicted, measured in found]

@@ -1,7 +1,7 @@
 """The model: its parameters, its data, and the run in a single process that everything is held against.
 
 A small GPT: token table, layers of RMSNorm -> grouped-query attention with rotary positions -> RMSNorm -> gated
-feed-forward (SiLU), a final norm and an untied head; the loss is the mean cross-entropy over all tokens of the batch."""
+feed-forward (SiLU), a final norm and an untied head. The loss is the mean cross-entropy over the batch's tokens."""
 import math
 import zlib
 

@@ -158,8 +158,9 @@ def read_model(document):
     demand(ffn["kind"] == "gated", "ffn %s is not executed" % ffn["kind"])
     head_dim = attention["head_dim"]
     demand(attention.get("v_head_dim", head_dim) == head_dim, "values of another width are not executed")
-    return ModelShape(document["hidden_size"], document["vocab_size"], sum(run.get("count", 1) for run in document["layers"]),
-                      attention["heads"], attention.get("kv_heads", attention["heads"]), head_dim, ffn["size"])
+    layers = sum(run.get("count", 1) for run in document["layers"])
+    return ModelShape(document["hidden_size"], document["vocab_size"], layers, attention["heads"],
+                      attention.get("kv_heads", attention["heads"]), head_dim, ffn["size"])
 
 
 def read_plan(path):

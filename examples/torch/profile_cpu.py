@@ -8,7 +8,7 @@ fastest counts: whatever else runs on the machine only slows it down. What is fi
   matmul             rows of the products of a layer -> seconds: a line
   attention_*        tokens -> seconds of the core alone: launches, causal pairs, and pairs wasted in blocks
   memory bandwidth   what is left of a layer's forward and backward pass, over the bytes the cost model counts there
-  links              seconds of messages of two sizes there and back"""
+  links              seconds of messages there and back, and of the trainer's exchanges, in two sizes"""
 import argparse
 import json
 import os
@@ -23,11 +23,13 @@ import torch.distributed as dist
 import attention
 from context import ChunkContext, SliceStore
 from layer import Layer
+from model import initial_value, parameter_shapes
 from plan import Chunk, Plan, Segment, read_model
 from train import run_ranks
 
 TOKENS = (128, 256, 512, 1024)
 REPEATS = 9
+KEYS = {"products": 3, "attention": 1, "layers": 1, "messages": 1, "exchanges": 1}  # columns that say what was measured
 ELEMENT_BYTES = 4
 
 
@@ -42,8 +44,8 @@ def least_seconds(work, repeats=REPEATS):
 
 
 def fit(rows, targets, scales=None):
-    """Non-negative least squares by dropping what comes out negative; rows are lists of regressors. Errors count relative
-    to the targets, or to `scales`."""
+    """Non-negative least squares by dropping what comes out negative; rows are lists of regressors. Errors count
+    relative to the targets, or to `scales`."""
     columns = list(range(len(rows[0])))
     weights = 1 / torch.tensor(scales or targets, dtype=torch.float64)[:, None]
     goal = torch.tensor(targets, dtype=torch.float64)[:, None] * weights
@@ -63,7 +65,8 @@ def single_rank_plan(model_document, length):
     document = {
         "format": "lcplan.plan/1",
         "inputs": {"model": {"document": model_document},
-                   "options": {"training": {"precision": "fp32", "loss": "fused", "optimizer": "adam", "kv_gradient_bytes": 4}}},
+                   "options": {"training": {"precision": "fp32", "loss": "fused", "optimizer": "adam",
+                                            "kv_gradient_bytes": 4}}},
         "parallelism": {"dp": 1, "pp": 1, "vpp": 1, "tp": 1, "ulysses": 1, "ring": 1, "ep": 1, "zero_stage": 0,
                         "sequence_parallel": False, "ring_method": "p2p"},
         "stages": [], "sequences": [{"length_tokens": length}], "chunks": [],
@@ -88,11 +91,8 @@ def layer_seconds(model_document, length):
     """Forward and backward pass of one layer over one sequence, everything kept."""
     plan = single_rank_plan(model_document, length)
     shape = plan.model
-    kv_width = shape.kv_heads * shape.head_dim
-    sizes = {"norm1": (shape.hidden,), "query": (shape.heads * shape.head_dim, shape.hidden), "key": (kv_width, shape.hidden),
-             "value": (kv_width, shape.hidden), "output": (shape.hidden, shape.heads * shape.head_dim), "norm2": (shape.hidden,),
-             "gate": (shape.ffn, shape.hidden), "up": (shape.ffn, shape.hidden), "down": (shape.hidden, shape.ffn)}
-    parameters = {"layers.0." + name: torch.randn(size) / size[-1] ** 0.5 for name, size in sizes.items()}
+    shapes = parameter_shapes(shape, [0], False, False)
+    parameters = {name: initial_value(name, size, torch.float32) for name, (size, _) in shapes.items()}
     grads = {name: torch.zeros_like(value) for name, value in parameters.items()}
     layer = Layer(0, parameters, grads, Alone, plan)
     chunk = Chunk(0, 0, [Segment(0, 0, length, True)])
@@ -137,23 +137,35 @@ def message_seconds(rank, count):
     return least_seconds(there_and_back) / 2
 
 
-def measure(model_document, rank):
+def exchange_seconds(world, count):
+    """Mean of the trainer's exchanges over all ranks; count elements on each rank before (gather: after) it."""
+    x = torch.zeros(count // 64, 8, 8)
+    part = x[:len(x) // world.size]
+    ways = (lambda: world.gather_rows(part), lambda: world.scatter_sum(x), lambda: world.rows_to_heads(x))
+    return statistics.mean(least_seconds(way) for way in ways)
+
+
+def measure(model_document, mesh):
+    rank = mesh.rank
     torch.manual_seed(rank)
     shape = read_model(model_document)
     found = {"products": [], "attention": [], "layers": []}
+    query_width = shape.heads * shape.head_dim
     for rows in TOKENS:
-        for inner, outer in ((shape.hidden, shape.heads * shape.head_dim), (shape.hidden, 2 * shape.ffn), (shape.ffn, shape.hidden)):
+        for inner, outer in ((shape.hidden, query_width), (shape.hidden, 2 * shape.ffn), (shape.ffn, shape.hidden)):
             found["products"].append((rows, inner, outer, product_seconds(rows, inner, outer)))
         found["attention"].append((rows, *attention_seconds(shape, rows)))
         found["layers"].append((rows, *layer_seconds(model_document, rows)))
     dist.barrier()
-    found["messages"] = [(4 * count, message_seconds(rank, count)) for count in (16, 1 << 20)]
+    found["messages"] = [(4 * count, message_seconds(rank, count)) for count in (64, 1 << 20)]
+    dist.barrier()
+    found["exchanges"] = [(4 * count, exchange_seconds(mesh.world, count)) for count in (1 << 12, 1 << 20)]
     return found
 
 
 def mean_over_ranks(ranks, what):
     """Rows with the same regressors on every rank; measured columns averaged (the last one or two)."""
-    keys = {"products": 3, "attention": 1, "layers": 1, "messages": 1}[what]
+    keys = KEYS[what]
     out = []
     for rows in zip(*[r[what] for r in ranks]):
         out.append((*rows[0][:keys], *(statistics.mean(row[i] for row in rows) for i in range(keys, len(rows[0])))))
@@ -187,20 +199,27 @@ def fit_device(shape, ranks):
 
 def cluster_document(shape, ranks, memory_bytes):
     device = fit_device(shape, ranks)
-    (small, latency), (large, seconds) = mean_over_ranks(ranks[:2], "messages")
-    link = {"bandwidth_bytes_per_second": (large - small) / max(seconds - latency, 1e-9), "latency_seconds": latency}
+    (small, start), (large, end) = mean_over_ranks(ranks[:2], "messages")
+    bandwidth = (large - small) / max(end - start, 1e-9)
+    (small, latency), (large, end) = mean_over_ranks(ranks, "exchanges")
+    others = (len(ranks) - 1) / len(ranks)  # of a buffer that an exchange moves
+    collective = others * (large - small) / max(end - latency, 1e-9)
+    link = {"bandwidth_bytes_per_second": bandwidth, "latency_seconds": latency / (len(ranks) - 1)}
     # fp32 products count as half the peak; the peak is set so that the fastest kernel class reaches all of it.
     fastest = max([device["flops_per_second"]] + [rate for _, rate, _ in device["attention"]])
-    curve = [{"ratio": rate / fastest, "half_rows": half, "overhead_seconds": start} for start, rate, half in device["attention"]]
+    curve = [{"ratio": rate / fastest, "half_rows": half, "overhead_seconds": start}
+             for start, rate, half in device["attention"]]
     return {"format": "lcplan.cluster/1", "name": "processes of this machine", "groups": [{
         "name": "cpu", "nodes": 1, "devices_per_node": len(ranks), "usable_memory_ratio": 1.0,
         "device": {
             "name": "one core", "peak_flops_per_second": 2 * fastest, "memory_bytes": memory_bytes,
             "memory_bandwidth_bytes_per_second": device["bytes_per_second"], "memory_ratio": 1.0,
-            "matmul": {"ratio": device["flops_per_second"] / fastest, "half_rows": 0, "overhead_seconds": device["overhead"]},
+            "matmul": {"ratio": device["flops_per_second"] / fastest, "half_rows": 0,
+                       "overhead_seconds": device["overhead"]},
             "attention_forward": curve[0], "attention_backward": curve[1],
-            "collective_ratio": 1.0, "collective_half_bytes": 0, "pass_overhead_seconds": 1e-4, "hop_overhead_seconds": 1e-4,
-            "fixed_memory_bytes": 0, "intra_node": link, "inter_node": link}}]}
+            "collective_ratio": min(1.0, collective / bandwidth), "collective_half_bytes": 0,
+            "pass_overhead_seconds": 1e-4, "hop_overhead_seconds": 1e-4, "fixed_memory_bytes": 0,
+            "intra_node": link, "inter_node": link}}]}
 
 
 class Ranks:
@@ -212,10 +231,23 @@ class Ranks:
         self.plan.dp = self.plan.world_size = count
 
 
-def profile(model_document, ranks, memory_bytes):
-    with tempfile.TemporaryDirectory() as folder:
-        found = run_ranks(Ranks(ranks).plan, lambda plan, mesh: measure(model_document, mesh.rank), folder)
-    return cluster_document(read_model(model_document), found, memory_bytes), found
+def fastest_of(runs):
+    """Of the same measurements, several times: the least seconds of each. A row ends in its measured columns."""
+    out = {}
+    for what, keys in KEYS.items():
+        out[what] = [(*rows[0][:keys], *(min(column) for column in zip(*(row[keys:] for row in rows))))
+                     for rows in zip(*(run[what] for run in runs))]
+    return out
+
+
+def profile(model_document, ranks, memory_bytes, rounds=3):
+    """The cluster's document."""
+    found = []
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            found.append(run_ranks(Ranks(ranks).plan, lambda plan, mesh: measure(model_document, mesh), folder))
+    best = [fastest_of(of_rank) for of_rank in zip(*found)]
+    return cluster_document(read_model(model_document), best, memory_bytes)
 
 
 def main():
@@ -223,13 +255,14 @@ def main():
     parser.add_argument("model", help="lcplan.model/1")
     parser.add_argument("-o", "--output", required=True, help="where the cluster is written")
     parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3, help="how often everything is measured")
     parser.add_argument("--memory-bytes", type=int, default=4 << 30, help="of each rank")
     words = parser.parse_args()
     with open(words.model, encoding="utf-8") as file:
         model_document = json.load(file)
     if words.ranks < 2 or words.ranks > (os.cpu_count() or 2):
         sys.exit("profile_cpu.py: --ranks is 2 or more and at most the number of cores")
-    cluster, _ = profile(model_document, words.ranks, words.memory_bytes)
+    cluster = profile(model_document, words.ranks, words.memory_bytes, words.rounds)
     with open(words.output, "w", encoding="utf-8") as file:
         json.dump(cluster, file, indent=2)
         file.write("\n")

@@ -1,6 +1,6 @@
 """Rewrites the order of a finished plan, to execute operations that its schedule does not use.
 
-Rewritten plans are legal to execute; their times and peaks of memory are no longer those predicted, so they are marked."""
+Rewritten plans can be executed; their times and peaks of memory are no longer those predicted, so they are marked."""
 import copy
 
 

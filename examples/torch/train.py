@@ -30,8 +30,8 @@ TIMEOUT_SECONDS = 60
 
 
 class Watch:
-    """Holds what the pipeline says it keeps against all tensors of the process, at each operation: the largest share that
-    is in memory and not accounted for."""
+    """Holds what the pipeline says it keeps against all tensors of the process, at each operation: the largest share
+    that is in memory and not accounted for."""
 
     def __init__(self, known):
         self.known, self.worst = known, 0.0
@@ -198,7 +198,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("plan")
     parser.add_argument("--time", type=int, metavar="N", help="time N iterations instead of checking one")
-    parser.add_argument("--audit", action="store_true", help="hold the saved tensors against all tensors of the process")
+    parser.add_argument("--audit", action="store_true", help="account for all tensors of the process")
     words = parser.parse_args()
     try:
         plan = read_plan(words.plan)

@@ -5,8 +5,8 @@ current one trains.
     train_stream.py BASE_PLAN [--batches N] [--check]
 
 The base plan comes from `lcplan plan` and is for inputs/; the Python module lcplan and its library must be found
-(PYTHONPATH=python LCPLAN_LIBRARY=build/release/liblcplan.so). --check holds the first batch of the stream against the run
-in one process."""
+(PYTHONPATH=python LCPLAN_LIBRARY=build/release/liblcplan.so). --check holds the first batch of the stream against the
+run in one process."""
 import argparse
 import json
 import random

@@ -16,7 +16,7 @@ class _Error(ctypes.Structure):
 
 
 class PlanError(Exception):
-    """A base plan that cannot be used, or a batch that cannot be planned; `status` as in the exit statuses of lcplan."""
+    """A base plan that cannot be used, or a batch that cannot be planned; `status` is an exit status of lcplan."""
 
     def __init__(self, status, message):
         super().__init__(message)
@@ -28,8 +28,9 @@ def _load(path):
     path = path or os.environ.get("LCPLAN_LIBRARY") or ctypes.util.find_library("lcplan") or "liblcplan.so"
     library = ctypes.CDLL(path)
     stream, text, error = ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(_Error)
+    numbers = ctypes.POINTER(ctypes.c_int64)
     library.lcp_stream_open.argtypes = [ctypes.POINTER(stream), ctypes.c_char_p, ctypes.c_size_t, error]
-    library.lcp_stream_plan.argtypes = [ctypes.POINTER(text), stream, ctypes.POINTER(ctypes.c_int64), ctypes.c_int64, error]
+    library.lcp_stream_plan.argtypes = [ctypes.POINTER(text), stream, numbers, ctypes.c_int64, error]
     library.lcp_stream_free.argtypes = [text]
     library.lcp_stream_free.restype = None
     library.lcp_stream_close.argtypes = [stream]

@@ -15,7 +15,8 @@ expected = answers.splitlines()
 
 with lcplan.Stream(base, library) as stream:
     assert [stream.plan_text(b) for b in batches] == expected
-    assert stream.plan(batches[1])["sequences"] == [{"sequence": 0, "length_tokens": 700}, {"sequence": 1, "length_tokens": 80}]
+    sequences = stream.plan(batches[1])["sequences"]
+    assert sequences == [{"sequence": 0, "length_tokens": 700}, {"sequence": 1, "length_tokens": 80}]
     found = list(lcplan.ahead(stream, batches))
     assert [lengths for lengths, _ in found] == batches
     assert [plan for _, plan in found] == [json.loads(line) for line in expected]

@@ -1,4 +1,4 @@
-"""test_mutations.py TRAINER_DIR LCPLAN: the checks of the trainer find what is wrong, and a stuck order ends in time."""
+"""test_mutations.py TRAINER_DIR LCPLAN: the trainer's checks find what is wrong, and a stuck order ends in time."""
 import sys
 
 sys.path.insert(0, sys.argv[1])
