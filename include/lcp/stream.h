@@ -15,8 +15,8 @@ extern "C" {
 typedef struct lcp_stream lcp_stream;
 
 /* text: a document lcplan.plan/1 of `size` bytes. *out is closed with lcp_stream_close; NULL after a failure.
- * LCP_INPUT: not such a document, or one whose pipeline ranks hold several stages; LCP_FALSE: a plan that does not
- * hold.
+ * LCP_INPUT: not such a document, or one with virtual stages or with one recompute setting for all; LCP_FALSE: a plan
+ * that does not hold.
  */
 lcp_status lcp_stream_open(lcp_stream **out, const char *text, size_t size, lcp_error *err);
 void lcp_stream_close(lcp_stream *stream); /* NULL is accepted */

@@ -72,6 +72,9 @@ static lcp_status answer_all(lcp_stream *stream, lcp_error *err)
                                   : print_line("{\"error\":\"line: longer than 64 MiB\"}", err);
     }
     free(buffer);
+    if (status == LCP_OK && ferror(stdin)) {
+        status = lcp_fail(err, LCP_IO, "standard input", "cannot read: %s", strerror(errno));
+    }
     return full ? lcp_fail(err, LCP_NOMEM, "standard input", "no memory for a line") : status;
 }
 

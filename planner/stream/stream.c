@@ -29,6 +29,10 @@ static lcp_status take_layout(lcp_stream *stream, const lcp_plan *base, lcp_erro
         return lcp_fail(err, LCP_INPUT, "$.schedule", "%s with %d virtual stages a rank cannot be streamed",
                         base->schedule_name, base->layout.vpp);
     }
+    if (stream->problem.options.uniform_recompute) {
+        return lcp_fail(err, LCP_INPUT, "$.inputs.options.uniform_recompute",
+                        "a plan with one recompute setting for all chunks cannot be streamed");
+    }
     stream->stage_layers = malloc((size_t)base->stage_count * sizeof *stream->stage_layers);
     if (stream->stage_layers == NULL) {
         return lcp_fail(err, LCP_NOMEM, "", "cannot hold %d stages", base->stage_count);

@@ -1,8 +1,8 @@
 #!/bin/sh
-# lines.sh LCPLAN BASE_PLAN WORK_DIR: the command, line by line: answers as they are asked for, bad lines answered and
+# lines.sh LCPLAN BASE_PLAN UNIFORM_PLAN WORK_DIR: the command, line by line: answers as they are asked for, bad lines answered and
 # passed over, the same bytes again.
 set -u
-lcplan=$1 base=$2 work=$3
+lcplan=$1 base=$2 uniform=$3 work=$4
 rm -rf "$work"
 mkdir -p "$work"
 cd "$work" || exit 1
@@ -52,7 +52,11 @@ status 0 "$lcplan" stream "$base"
 status 2 "$lcplan" stream
 status 2 "$lcplan" stream -
 status 3 "$lcplan" stream in
+status 3 "$lcplan" stream "$uniform"
+grep -q 'one recompute setting' err || fail "uniform recompute: $(cat err)"
 status 6 "$lcplan" stream no-such-file
+"$lcplan" stream "$base" <. >/dev/null 2>err
+[ $? = 6 ] || fail 'a folder as standard input is not seen'
 "$lcplan" stream "$base" <in >/dev/full 2>err
 [ $? = 6 ] || fail 'a full device is not seen'
 echo "$failures failed"

@@ -5,12 +5,16 @@ file(MAKE_DIRECTORY ${stream_work})
 add_test(NAME stream_base
          COMMAND lcplan plan --quiet --model ${PROJECT_SOURCE_DIR}/examples/models/llama-3.2-1b.json --cluster a100-40:1x8
                  --workload ${stream_here}/workload.json --dp 2 --pp 4 -o ${stream_work}/base.json)
+add_test(NAME stream_uniform_base
+         COMMAND lcplan plan --quiet --model ${PROJECT_SOURCE_DIR}/examples/models/llama-3.2-1b.json --cluster a100-40:1x8
+                 --workload ${stream_here}/workload.json --dp 2 --pp 4 --uniform-recompute -o ${stream_work}/uniform.json)
 add_executable(test_stream ${stream_here}/test_stream.c)
 target_link_libraries(test_stream PRIVATE lcp_test_support lcp_flags lcp PkgConfig::JANSSON)
 add_test(NAME stream_batches COMMAND test_stream ${stream_work}/base.json)
 add_test(NAME stream_lines
-         COMMAND sh ${stream_here}/lines.sh $<TARGET_FILE:lcplan> ${stream_work}/base.json ${stream_work}/lines)
-set_tests_properties(stream_base PROPERTIES FIXTURES_SETUP stream_base LABELS stream TIMEOUT 300)
+         COMMAND sh ${stream_here}/lines.sh $<TARGET_FILE:lcplan> ${stream_work}/base.json ${stream_work}/uniform.json
+                 ${stream_work}/lines)
+set_tests_properties(stream_base stream_uniform_base PROPERTIES FIXTURES_SETUP stream_base LABELS stream TIMEOUT 300)
 set_tests_properties(stream_batches stream_lines PROPERTIES FIXTURES_REQUIRED stream_base LABELS stream TIMEOUT 300)
 
 find_program(LCP_PYTHON NAMES python3)

@@ -23,7 +23,7 @@ if(LCP_TORCH_PYTHON)
                                         $<TARGET_FILE:lcplan>)
   add_test(NAME torch_plans_long COMMAND ${LCP_TORCH_PYTHON} ${torch_source}/check_plans.py $<TARGET_FILE:lcplan> --long)
   set_tests_properties(torch_plans PROPERTIES LABELS torch TIMEOUT 300)
-  set_tests_properties(torch_plans_long torch_mutations PROPERTIES LABELS torch-long TIMEOUT 1800)
+  set_tests_properties(torch_plans_long torch_mutations PROPERTIES LABELS "torch-long;slow" TIMEOUT 1800)
   set(torch_tests torch_plans torch_mutations torch_plans_long)
   if(NOT LCP_SANITIZE)
     set(inputs ${torch_source}/inputs)
@@ -32,9 +32,9 @@ if(LCP_TORCH_PYTHON)
                                      ${torch_work}/base.json)
     add_test(NAME torch_stream COMMAND ${LCP_TORCH_PYTHON} ${torch_source}/train_stream.py ${torch_work}/base.json --batches 3
                                        --check)
-    set_tests_properties(torch_base PROPERTIES FIXTURES_SETUP torch_base LABELS torch-long)
+    set_tests_properties(torch_base PROPERTIES FIXTURES_SETUP torch_base LABELS "torch-long;slow")
     set_tests_properties(
-      torch_stream PROPERTIES FIXTURES_REQUIRED torch_base LABELS torch-long TIMEOUT 300 ENVIRONMENT
+      torch_stream PROPERTIES FIXTURES_REQUIRED torch_base LABELS "torch-long;slow" TIMEOUT 300 ENVIRONMENT
                               "PYTHONPATH=${PROJECT_SOURCE_DIR}/python;LCPLAN_LIBRARY=$<TARGET_FILE:lcp_shared>")
     list(APPEND torch_tests torch_stream)
   endif()
