@@ -42,8 +42,16 @@ def policies(*names):
     return lambda plan: set(names) <= {p for c in plan.chunks for p in c.policies.values()}
 
 
+def uneven(plan):
+    return len({stage.layer_count for stage in plan.stages}) > 1
+
+
 def split(document):
     return rewrite.split_backward(document)
+
+
+def every_policy_split(document):
+    return rewrite.split_backward(rewrite.every_policy(document))
 
 
 def two_ranks(document):
@@ -71,8 +79,13 @@ LONG = QUICK + [
     Case("packs alone", "--pp 2 --dp 2 --no-slicing"),
     Case("full recompute", "--pp 4 --recompute full", demands=policies("full")),
     Case("selective recompute", "--pp 4 --recompute selective", "tight.json", "workload.json", demands=sliced),
-    Case("every policy", "--pp 4", "tight.json", "workload.json", demands=sliced, audit=True),
-    Case("uneven layers", "--pp 4", "cluster.json", "workload.json", demands=sliced),
+    Case("little memory", "--pp 4", "tight.json", "workload.json", audit=True,
+         demands=policies("activation", "mlp", "attention-output")),
+    Case("every policy", "--pp 2 --dp 2", rewriting=rewrite.every_policy),
+    Case("every policy, ring", "--pp 2 --ring 2", workload="workload.json", rewriting=rewrite.every_policy,
+         demands=sliced),
+    Case("every policy, tensor, split", "--pp 2 --tp 2", rewriting=every_policy_split, demands=sliced),
+    Case("uneven layers", "--pp 4", "cluster.json", "workload.json", demands=uneven),
     Case("ulysses, slices", "--pp 2 --ulysses 2", demands=sliced),
     Case("ring, slices", "--pp 2 --ring 2", workload="workload.json", demands=sliced),
     Case("ring, slices, all recomputed", "--pp 2 --ring 2 --recompute full", workload="workload.json", demands=sliced),

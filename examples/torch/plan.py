@@ -137,9 +137,13 @@ class Plan:
         ring, rest = rest % self.ring, rest // self.ring
         return Coordinates(tp, ulysses, ring, rest % self.dp, rest // self.dp)
 
+    def rewritten(self):
+        """Whether something was changed after planning: then the plan's own figures are not for these operations."""
+        return "rewritten" in self.document
+
     def predictable(self):
-        """Whether the plan's own prediction of memory is for these operations: not if they were rewritten by hand."""
-        return not self.document.get("rewritten")
+        """Whether the terms of the cost model say what is saved: not for backward passes in two parts."""
+        return all(kind in "FB" for ops in self.orders.values() for kind, _, _ in ops)
 
     def rank(self, at):
         return at.tp + self.tp * (at.ulysses + self.ulysses * (at.ring + self.ring * (at.dp + self.dp * at.pp)))

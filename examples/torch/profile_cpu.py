@@ -3,8 +3,9 @@
 
     profile_cpu.py MODEL.json -o CLUSTER.json [--ranks 2]
 
-All ranks measure at the same time, as they compute at the same time when a plan runs. Of repeated measurements the
-fastest counts: whatever else runs on the machine only slows it down. What is fitted, and to what:
+All ranks measure at the same time, as they compute at the same time when a plan runs. Computation is measured in
+processor time, messages in wall time; of repeated measurements the fastest counts: whatever else runs on the machine
+only slows it down. What is fitted, and to what:
   matmul             rows of the products of a layer -> seconds: a line
   attention_*        tokens -> seconds of the core alone: launches, causal pairs, and pairs wasted in blocks
   memory bandwidth   what is left of a layer's forward and backward pass, over the bytes the cost model counts there
@@ -33,13 +34,13 @@ KEYS = {"products": 3, "attention": 1, "layers": 1, "messages": 1, "exchanges": 
 ELEMENT_BYTES = 4
 
 
-def least_seconds(work, repeats=REPEATS):
+def least_seconds(work, clock=time.thread_time, repeats=REPEATS):
     work()
     found = []
     for _ in range(repeats):
-        started = time.perf_counter()
+        started = clock()
         work()
-        found.append(time.perf_counter() - started)
+        found.append(clock() - started)
     return min(found)
 
 
@@ -134,7 +135,7 @@ def message_seconds(rank, count):
             elif rank < 2:
                 dist.recv(x, sender)
 
-    return least_seconds(there_and_back) / 2
+    return least_seconds(there_and_back, time.perf_counter) / 2
 
 
 def exchange_seconds(world, count):
@@ -142,7 +143,7 @@ def exchange_seconds(world, count):
     x = torch.zeros(count // 64, 8, 8)
     part = x[:len(x) // world.size]
     ways = (lambda: world.gather_rows(part), lambda: world.scatter_sum(x), lambda: world.rows_to_heads(x))
-    return statistics.mean(least_seconds(way) for way in ways)
+    return statistics.mean(least_seconds(way, time.perf_counter) for way in ways)
 
 
 def measure(model_document, mesh):

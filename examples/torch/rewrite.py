@@ -37,6 +37,21 @@ def recompute_ahead(document):
     return out
 
 
+def every_policy(document):
+    """Each layer of each chunk under another policy than the one before it."""
+    out = copy.deepcopy(document)
+    out["rewritten"] = "every policy"
+    policies = ("none", "activation", "mlp", "attention-output", "full")
+    number = 0
+    for chunk in out["chunks"]:
+        chunk["recompute"] = []
+        for stage in out["stages"]:
+            for _ in range(stage["layer_count"]):
+                chunk["recompute"].append({"stage": stage["stage"], "policy": policies[number % 5], "layers": 1})
+                number += 1
+    return out
+
+
 def _global_order(pipeline, stages):
     """All operations of a pipeline in an order that respects every data edge: a round of ready operations at a time."""
     queues = [list(rank["ops"]) for rank in pipeline["ranks"]]

@@ -83,17 +83,18 @@ def check_rank(plan, mesh, reference_path, audit):
 
 
 def time_rank(plan, mesh, iterations):
-    """Seconds of each iteration, and of each operation of the last one."""
+    """Seconds of each iteration, and processor seconds of all its passes."""
     state = State(plan, mesh, torch.float32)
     pipeline = Pipeline(plan, mesh, state.parameters, state.grads, torch.float32)
-    seconds = []
+    seconds, busy = [], []
     for _ in range(iterations):
         dist.barrier()
         started = time.perf_counter()
         pipeline.run()
         state.update(state.reduce_gradients())
         seconds.append(time.perf_counter() - started)
-    return {"seconds": seconds, "op_seconds": pipeline.seconds}
+        busy.append(sum(pipeline.seconds))
+    return {"seconds": seconds, "busy_seconds": busy}
 
 
 def worker(plan, rank, folder, results, job):
@@ -175,13 +176,12 @@ def complaints(plan, ranks):
             found.append("rank %d: %.3g of the memory in use is not accounted for" % (rank, r["unaccounted"]))
         if r["left_over"]:
             found.append("rank %d: activations of %d chunks are left" % (rank, r["left_over"]))
-    if not plan.predictable():
-        return found
-    for rank, r in enumerate(ranks):
+    for rank, r in enumerate(ranks if plan.predictable() else []):
         if not abs(memory_error(r)) <= MEMORY_TOLERANCE:
             found.append("rank %d: %d bytes saved at the peak, predicted %d" %
                          (rank, r["saved_peak_bytes"], r["predicted_saved_peak_bytes"]))
-    for pp in range(plan.pp):  # the plan tells of the replica that needs most in all, buffers included
+    # The plan tells of the replica that needs most in all, buffers included.
+    for pp in range(0 if plan.rewritten() else plan.pp):
         terms = {r["predicted_peak_bytes"] for i, r in enumerate(ranks) if plan.coordinates(i).pp == pp}
         if planned_activation_bytes(plan, pp) not in terms:
             found.append("pipeline rank %d: the plan says %d bytes of activations at the peak, its terms give %s" %
