@@ -86,7 +86,7 @@ LONG = QUICK + [
          demands=sliced),
     Case("every policy, tensor, split", "--pp 2 --tp 2", rewriting=every_policy_split, demands=sliced),
     Case("uneven layers", "--pp 4", "cluster.json", "workload.json", demands=uneven),
-    Case("ulysses, slices", "--pp 2 --ulysses 2", demands=sliced),
+    Case("ulysses, slices", "--pp 2 --ulysses 2", workload="workload.json", demands=sliced),
     Case("ring, slices", "--pp 2 --ring 2", workload="workload.json", demands=sliced),
     Case("ring, slices, all recomputed", "--pp 2 --ring 2 --recompute full", workload="workload.json", demands=sliced),
     Case("ulysses, slices, all recomputed", "--pp 2 --ulysses 2 --recompute full", workload="workload.json",

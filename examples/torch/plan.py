@@ -102,6 +102,8 @@ class Plan:
         demand(degrees["ep"] == 1, "expert parallelism is not executed")
         demand(self.zero_stage <= 1, "ZeRO %d: stages 0 and 1 are executed; plan with --zero 0 or 1" % self.zero_stage)
         demand(degrees["ring_method"] == "p2p", "ring by all-gather is not executed")
+        loss = self.training["loss"]
+        demand(loss in ("eager", "fused", "chunked"), "loss %s is not executed" % loss)
         demand(self.training["optimizer"] == "adam", "the optimizer is Adam; plan with --optimizer adam")
         demand(self.model.vocabulary % self.tp == 0, "the vocabulary is not a multiple of tp")
 

@@ -83,18 +83,18 @@ def check_rank(plan, mesh, reference_path, audit):
 
 
 def time_rank(plan, mesh, iterations):
-    """Seconds of each iteration, and processor seconds of all its passes."""
+    """Seconds of each iteration, and processor seconds of each of its passes."""
     state = State(plan, mesh, torch.float32)
     pipeline = Pipeline(plan, mesh, state.parameters, state.grads, torch.float32)
-    seconds, busy = [], []
+    seconds, passes = [], []
     for _ in range(iterations):
         dist.barrier()
         started = time.perf_counter()
         pipeline.run()
         state.update(state.reduce_gradients())
         seconds.append(time.perf_counter() - started)
-        busy.append(sum(pipeline.seconds))
-    return {"seconds": seconds, "busy_seconds": busy}
+        passes.append(pipeline.seconds)
+    return {"seconds": seconds, "pass_seconds": passes}
 
 
 def worker(plan, rank, folder, results, job):
