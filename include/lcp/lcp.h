@@ -12,6 +12,7 @@
 #include "lcp/problem.h"
 #include "lcp/schedule.h"
 #include "lcp/status.h"
+#include "lcp/stream.h"
 #include "lcp/workload.h"
 
 #define LCP_VERSION_MAJOR 0

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const lcp_command *const commands[] = {
-    &lcp_command_plan,     &lcp_command_estimate, &lcp_command_calibrate, &lcp_command_show, &lcp_command_verify,
-    &lcp_command_simulate, &lcp_command_check,    &lcp_command_export,    &lcp_command_list,
+    &lcp_command_plan,     &lcp_command_estimate, &lcp_command_calibrate, &lcp_command_show,   &lcp_command_verify,
+    &lcp_command_simulate, &lcp_command_check,    &lcp_command_export,    &lcp_command_stream, &lcp_command_list,
 };
 
 size_t lcp_command_count(void)

@@ -21,6 +21,7 @@ extern const lcp_command lcp_command_list;
 extern const lcp_command lcp_command_plan;
 extern const lcp_command lcp_command_show;
 extern const lcp_command lcp_command_simulate;
+extern const lcp_command lcp_command_stream;
 extern const lcp_command lcp_command_verify;
 
 size_t lcp_command_count(void);

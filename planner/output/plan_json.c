@@ -286,3 +286,15 @@ json_t *lcp_plan_to_json(const lcp_plan *plan, const lcp_problem *problem, const
                 lcp_json_put(root, "alternatives", array_of(&w, plan->alternative_count, alternative_to_json));
     return finish(root, good);
 }
+
+json_t *lcp_plan_batch_to_json(const lcp_plan *plan, const lcp_problem *problem)
+{
+    writer w = {plan, problem, NULL};
+    json_t *root = json_object();
+    bool good = root != NULL &&
+                lcp_json_put(root, "sequences", array_of(&w, problem->workload.sequence_count, sequence_to_json)) &&
+                lcp_json_put(root, "chunks", array_of(&w, plan->chunk_count, chunk_to_json)) &&
+                lcp_json_put(root, "schedule", schedule_to_json(&w)) &&
+                lcp_json_put(root, "predicted", prediction_to_json(&w));
+    return finish(root, good);
+}

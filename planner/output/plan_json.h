@@ -10,6 +10,8 @@
 /* times adds start_seconds and end_seconds to each op: one replay for each pipeline, or NULL to leave them out. New
  * reference; NULL = out of memory or a number that is not finite. */
 json_t *lcp_plan_to_json(const lcp_plan *plan, const lcp_problem *problem, const lcp_replay *times);
+/* What changes from batch to batch: sequences, chunks, schedule, predicted. New reference; NULL as above. */
+json_t *lcp_plan_batch_to_json(const lcp_plan *plan, const lcp_problem *problem);
 /* Fills both plan and problem (model, cluster, workload, options from the resolved documents). */
 lcp_status lcp_plan_from_json(lcp_plan *plan, lcp_problem *problem, json_t *root, const char *file, lcp_error *err);
 lcp_status lcp_read_plan(lcp_plan *plan, lcp_problem *problem, const char *path, lcp_error *err);

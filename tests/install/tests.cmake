@@ -20,5 +20,14 @@ add_test(NAME install_pkg_config
                  ${CMAKE_BINARY_DIR}/consumer_pkg_config ${CMAKE_C_COMPILER} ${sanitizer_flags} -- ${consumer_inputs})
 add_test(NAME install_program COMMAND ${stage}/${CMAKE_INSTALL_BINDIR}/lcplan --version)
 set_tests_properties(install_program PROPERTIES PASS_REGULAR_EXPRESSION "^lcplan ${PROJECT_VERSION}\n$")
+find_program(LCP_PYTHON NAMES python3)
+if(LCP_PYTHON AND NOT LCP_SANITIZE) # a sanitized library cannot be loaded into an interpreter that is not
+  add_test(NAME install_python COMMAND ${LCP_PYTHON} -c "import lcplan.stream; lcplan.stream._load(None)")
+  set_tests_properties(
+    install_python
+    PROPERTIES
+      FIXTURES_REQUIRED stage LABELS install ENVIRONMENT
+      "PYTHONPATH=${stage}/${CMAKE_INSTALL_DATADIR}/lcplan/python;LCPLAN_LIBRARY=${stage}/${CMAKE_INSTALL_LIBDIR}/liblcplan.so")
+endif()
 set_tests_properties(install_find_package install_pkg_config install_program
                      PROPERTIES FIXTURES_REQUIRED stage LABELS install TIMEOUT 300)
