@@ -12,7 +12,7 @@ typedef struct lcp_run_layer {
     double recompute_seconds;                 /* where a layer recomputes */
     double offload_seconds;                   /* hidden and exposed, both directions */
     double exposed_offload_seconds;
-    double kept_bytes;            /* where it does not recompute by block: after modules and offload */
+    double kept_bytes;            /* where it does not recompute by block: after modules and offload; UNIFORM: share */
     double kept_recomputed_bytes; /* BLOCK: of a recomputed layer */
 } lcp_run_layer;
 
@@ -27,6 +27,9 @@ typedef struct lcp_run_view {
     lcp_run_layer *layers;       /* [class_count] */
     lcp_end_cost embedding, head;
 } lcp_run_view;
+
+/* LCP_INPUT with the reason if the run is not possible. */
+lcp_status lcp_run_check(const lcp_model *model, const lcp_cluster *cluster, const lcp_run *run, lcp_error *err);
 
 /* Layers [*first, *first + result) of virtual stage v. */
 int32_t lcp_run_stage_layers(const lcp_run_view *view, int32_t v, int32_t *first);

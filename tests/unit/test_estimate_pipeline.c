@@ -105,12 +105,12 @@ static lcp_op interleaved_op(const pipeline *p, int32_t rank, int32_t i, bool ba
     return (lcp_op){backward ? LCP_OP_BACKWARD : LCP_OP_FORWARD, group * p->ranks + i % p->ranks, stage, 0};
 }
 
-/* Megatron-LM: 2 (p - 1 - r) + (v - 1) p forward passes ahead; everything ahead where there is one group. */
+/* Megatron-LM: 2 (p - 1 - r) + (v - 1) p forward passes ahead. */
 static void order_interleaved(lcp_op *ops, const pipeline *p, int32_t rank)
 {
     int32_t passes = p->chunks * (p->stages / p->ranks);
     int32_t ahead = 2 * (p->ranks - 1 - rank) + p->stages - p->ranks;
-    ahead = p->chunks == p->ranks || ahead > passes ? passes : ahead;
+    ahead = ahead > passes ? passes : ahead;
     int32_t at = 0;
     int32_t forward = 0;
     while (forward < ahead) {
