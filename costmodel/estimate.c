@@ -54,12 +54,6 @@ int32_t lcp_run_stage_layers(const lcp_run_view *view, int32_t v, int32_t *first
     return view->base_layers + (middle < view->longer ? 1 : 0);
 }
 
-bool lcp_run_recomputes(const lcp_run_view *view, int32_t index_in_stage)
-{
-    const lcp_run_recompute *r = &view->run->recompute;
-    return r->method != LCP_METHOD_BLOCK || index_in_stage < r->layers;
-}
-
 static double sum_all(const lcp_seconds *a, const lcp_seconds *b)
 {
     return lcp_seconds_sum(a) + lcp_seconds_sum(b);

@@ -34,7 +34,17 @@ lcp_status lcp_run_check(const lcp_model *model, const lcp_cluster *cluster, con
 /* Layers [*first, *first + result) of virtual stage v. */
 int32_t lcp_run_stage_layers(const lcp_run_view *view, int32_t v, int32_t *first);
 /* Layer i of virtual stage v runs its forward pass again. */
-bool lcp_run_recomputes(const lcp_run_view *view, int32_t index_in_stage);
+static inline bool lcp_run_recomputes(const lcp_run_view *view, int32_t index_in_stage)
+{
+    const lcp_run_recompute *r = &view->run->recompute;
+    return r->method != LCP_METHOD_BLOCK || index_in_stage < r->layers;
+}
+
+/* fmax of numbers, without a call. */
+static inline double lcp_later(double a, double b)
+{
+    return a > b ? a : b;
+}
 
 /* One microbatch on one pipeline rank, all its virtual stages. */
 typedef struct lcp_pass_seconds {

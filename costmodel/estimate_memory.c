@@ -46,7 +46,7 @@ static double kept_of(const lcp_run_view *view, int32_t v, double *working)
             double rebuilt = (double)(layer->cost.kept_bytes[LCP_RECOMPUTE_NONE]);
             inside += (fmin(r->layers, count) - 1) * rebuilt;
         }
-        *working = fmax(*working, inside);
+        *working = lcp_later(*working, inside);
     }
     return kept;
 }

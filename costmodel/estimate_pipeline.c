@@ -1,7 +1,6 @@
 /* Seconds from the first forward pass to the last backward pass of equal microbatches; tests hold it against replay. */
 #include "estimate_internal.h"
 
-#include <math.h>
 #include <string.h>
 
 /* 1F1B is followed for so many microbatches a rank; by then it repeats, but for rates that nearly tie. */
@@ -37,14 +36,14 @@ static double follow_1f1b(const lcp_pass_seconds *ranks, int32_t pp, int64_t mic
     for (int64_t k = 0; k < microbatches + pp - 1; k++) {
         double arrives = 0;
         for (int32_t r = 0; r < pp && k < microbatches; r++) {
-            free_at[r] = fmax(arrives, free_at[r]) + ranks[r].forward;
+            free_at[r] = lcp_later(arrives, free_at[r]) + ranks[r].forward;
             arrives = free_at[r] + hop;
         }
         int32_t from = k < pp - 1 ? (int32_t)(pp - 1 - k) : 0;
         int32_t to = k < microbatches ? pp - 1 : (int32_t)(pp - 1 - (k - microbatches + 1));
         for (int32_t r = from; r <= to; r++) {
             double gradient = r + 1 < pp ? backward_end[r + 1] + hop : 0;
-            free_at[r] = fmax(gradient, free_at[r]) + ranks[r].backward;
+            free_at[r] = lcp_later(gradient, free_at[r]) + ranks[r].backward;
             backward_end[r] = free_at[r];
         }
     }
@@ -73,8 +72,8 @@ static double seconds_gpipe(const lcp_pass_seconds *ranks, int32_t pp, double mi
     double backward = 0;
     for (int32_t r = 0; r < pp; r++) {
         once += ranks[r].forward + ranks[r].backward;
-        forward = fmax(forward, ranks[r].forward);
-        backward = fmax(backward, ranks[r].backward);
+        forward = lcp_later(forward, ranks[r].forward);
+        backward = lcp_later(backward, ranks[r].backward);
     }
     return once + (microbatches - 1) * (forward + backward);
 }
@@ -88,7 +87,7 @@ static double seconds_interleaved(const lcp_pass_seconds *ranks, int32_t pp, int
     double most = 0;
     for (int32_t r = 0; r < pp; r++) {
         sum += ranks[r].forward + ranks[r].backward;
-        most = fmax(most, ranks[r].forward + ranks[r].backward);
+        most = lcp_later(most, ranks[r].forward + ranks[r].backward);
     }
     return microbatches * most + (sum - most) / vpp + lcp_pipeline_hop_seconds(pp, vpp, hop);
 }
