@@ -91,8 +91,8 @@ typedef struct pipeline {
 static int32_t fill_gpipe(lcp_op *ops, const pipeline *p, int32_t rank)
 {
     for (int32_t k = 0; k < p->chunks; k++) {
-        ops[k] = (lcp_op){LCP_OP_FORWARD, k, rank, 0};
-        ops[p->chunks + k] = (lcp_op){LCP_OP_BACKWARD, k, rank, 0};
+        ops[k] = (lcp_op){.kind = LCP_OP_FORWARD, .chunk = k, .stage = rank};
+        ops[p->chunks + k] = (lcp_op){.kind = LCP_OP_BACKWARD, .chunk = k, .stage = rank};
     }
     return 2 * p->chunks;
 }
@@ -102,7 +102,7 @@ static lcp_op op_of(const pipeline *p, int32_t rank, int32_t i, bool backward)
     int32_t inside = i % (p->ranks * p->virtual) / p->ranks;
     int32_t stage = (backward ? p->virtual - 1 - inside : inside) * p->ranks + rank;
     int32_t chunk = i / (p->ranks * p->virtual) * p->ranks + i % p->ranks;
-    return (lcp_op){backward ? LCP_OP_BACKWARD : LCP_OP_FORWARD, chunk, stage, 0};
+    return (lcp_op){.kind = backward ? LCP_OP_BACKWARD : LCP_OP_FORWARD, .chunk = chunk, .stage = stage};
 }
 
 /* 1F1B is the case of one virtual stage, with half the passes ahead. */
@@ -147,8 +147,14 @@ static void replay_peaks(lcp_memory_peak *peaks, const pipeline *p, const int64_
             stage_rank[s] = s % p->ranks;
         }
     }
-    lcp_schedule schedule = {p->ranks, stages, p->chunks, stage_rank, counts, lists};
-    lcp_memory_input input = {kept, zeros, zeros, zeros};
+    lcp_schedule schedule = {.rank_count = p->ranks,
+                             .stage_count = stages,
+                             .chunk_count = p->chunks,
+                             .stage_rank = stage_rank,
+                             .op_count = counts,
+                             .ops = lists};
+    lcp_memory_input input = {
+        .kept_bytes = kept, .kv_grad_bytes = zeros, .working_bytes = zeros, .static_bytes = zeros};
     lcp_error err = {0};
     if (lcp_memory_replay(peaks, &schedule, links, &input, &err) != LCP_OK) {
         fail_msg("%s", err.text);

@@ -71,28 +71,12 @@ static double closed_form(const pipeline *p, lcp_run_schedule kind)
     return lcp_pipeline_seconds(ranks, p->ranks, p->stages / p->ranks, kind, p->chunks, p->hop);
 }
 
-static double replay_1f1b(const pipeline *p)
-{
-    static lcp_chunk_link links[MAX_CHUNKS];
-    for (int32_t k = 0; k < p->chunks; k++) {
-        links[k] = (lcp_chunk_link){-1, -1};
-    }
-    lcp_schedule_input input = {.rank_count = p->ranks, .chunk_count = p->chunks, .links = links};
-    lcp_schedule schedule;
-    const lcp_schedule_kind *kind = lcp_schedule_find("1f1b");
-    assert_non_null(kind);
-    assert_int_equal(kind->build(&schedule, &input, NULL), LCP_OK);
-    double makespan = replay(p, &schedule);
-    lcp_schedule_dispose(&schedule);
-    return makespan;
-}
-
 /* Orders written down here: every rank's operations as (kind, virtual stage of the rank, chunk). */
 static void order_gpipe(lcp_op *ops, const pipeline *p, int32_t rank)
 {
     for (int32_t k = 0; k < p->chunks; k++) {
-        ops[k] = (lcp_op){LCP_OP_FORWARD, k, rank, 0};
-        ops[p->chunks + k] = (lcp_op){LCP_OP_BACKWARD, k, rank, 0};
+        ops[k] = (lcp_op){.kind = LCP_OP_FORWARD, .chunk = k, .stage = rank};
+        ops[p->chunks + k] = (lcp_op){.kind = LCP_OP_BACKWARD, .chunk = k, .stage = rank};
     }
 }
 
@@ -102,14 +86,16 @@ static lcp_op interleaved_op(const pipeline *p, int32_t rank, int32_t i, bool ba
     int32_t group = i / p->stages;
     int32_t inside = i % p->stages / p->ranks;
     int32_t stage = (backward ? virtual - 1 - inside : inside) * p->ranks + rank;
-    return (lcp_op){backward ? LCP_OP_BACKWARD : LCP_OP_FORWARD, group * p->ranks + i % p->ranks, stage, 0};
+    int32_t chunk = group * p->ranks + i % p->ranks;
+    return (lcp_op){.kind = backward ? LCP_OP_BACKWARD : LCP_OP_FORWARD, .chunk = chunk, .stage = stage};
 }
 
-/* Megatron-LM: 2 (p - 1 - r) + (v - 1) p forward passes ahead. */
-static void order_interleaved(lcp_op *ops, const pipeline *p, int32_t rank)
+/* Megatron-LM: 2 (p - 1 - r) + (v - 1) p forward passes ahead; p - 1 - r of them with one virtual stage. */
+static void order_1f1b(lcp_op *ops, const pipeline *p, int32_t rank)
 {
     int32_t passes = p->chunks * (p->stages / p->ranks);
-    int32_t ahead = 2 * (p->ranks - 1 - rank) + p->stages - p->ranks;
+    int32_t later = p->ranks - 1 - rank;
+    int32_t ahead = p->stages > p->ranks ? 2 * later + p->stages - p->ranks : later;
     ahead = ahead > passes ? passes : ahead;
     int32_t at = 0;
     int32_t forward = 0;
@@ -138,7 +124,12 @@ static double replay_order(const pipeline *p, void (*order)(lcp_op *, const pipe
         lists[r] = ops[r];
         counts[r] = 2 * p->chunks * (p->stages / p->ranks);
     }
-    lcp_schedule schedule = {p->ranks, p->stages, p->chunks, stage_rank, counts, lists};
+    lcp_schedule schedule = {.rank_count = p->ranks,
+                             .stage_count = p->stages,
+                             .chunk_count = p->chunks,
+                             .stage_rank = stage_rank,
+                             .op_count = counts,
+                             .ops = lists};
     return replay(p, &schedule);
 }
 
@@ -163,7 +154,7 @@ static void follows_1f1b_exactly(void **state)
     for (int32_t i = 0; i < 1000; i++) {
         pipeline p = uneven(&seed, spreads[i % 5], 1);
         p.chunks = pick(&seed, i % 2 == 0 ? p.ranks : 1, 8 * p.ranks);
-        assert_close(closed_form(&p, LCP_RUN_1F1B), replay_1f1b(&p), 1e-9);
+        assert_close(closed_form(&p, LCP_RUN_1F1B), replay_order(&p, order_1f1b), 1e-9);
     }
 }
 
@@ -178,7 +169,7 @@ static void repeats_1f1b_nearly(void **state)
         for (int32_t i = 0; i < 150; i++) {
             pipeline p = uneven(&seed, rows[row].spread, 0.5);
             p.chunks = pick(&seed, 8 * p.ranks + 1, MAX_CHUNKS);
-            assert_close(closed_form(&p, LCP_RUN_1F1B), replay_1f1b(&p), rows[row].bound);
+            assert_close(closed_form(&p, LCP_RUN_1F1B), replay_order(&p, order_1f1b), rows[row].bound);
         }
     }
 }
@@ -204,7 +195,7 @@ static void equal_ranks_with_hops(void **state)
     (void)state;
     /* p = 2, hop 0.25: every second microbatch waits for the way there and back. */
     pipeline p = {.ranks = 2, .stages = 2, .chunks = 100, .forward = {1, 1}, .backward = {2, 2}, .hop = 0.25};
-    assert_close(closed_form(&p, LCP_RUN_1F1B), replay_1f1b(&p), 1e-12);
+    assert_close(closed_form(&p, LCP_RUN_1F1B), replay_order(&p, order_1f1b), 1e-12);
     assert_close(closed_form(&p, LCP_RUN_GPIPE), 101 * 3 + 2 * 0.25, 1e-12);
     p.hop = 0;
     assert_close(closed_form(&p, LCP_RUN_1F1B), 101 * 3, 1e-12);
@@ -240,7 +231,7 @@ static void interleaved_equal_stages_exactly(void **state)
     uint64_t seed = 4;
     for (int32_t i = 0; i < 300; i++) {
         pipeline p = interleaved(&seed, 0, i % 2 == 0 ? 0 : 0.5);
-        assert_close(closed_form(&p, LCP_RUN_INTERLEAVED), replay_order(&p, order_interleaved), 1e-9);
+        assert_close(closed_form(&p, LCP_RUN_INTERLEAVED), replay_order(&p, order_1f1b), 1e-9);
     }
 }
 
@@ -253,7 +244,7 @@ static void interleaved_heavy_head_exactly(void **state)
         pipeline p = interleaved(&seed, 0, 0);
         p.forward[p.stages - 1] *= real(&seed, 1, 1.5);
         p.backward[p.stages - 1] *= real(&seed, 1, 1.5);
-        assert_close(closed_form(&p, LCP_RUN_INTERLEAVED), replay_order(&p, order_interleaved), 1e-9);
+        assert_close(closed_form(&p, LCP_RUN_INTERLEAVED), replay_order(&p, order_1f1b), 1e-9);
     }
 }
 
@@ -269,7 +260,7 @@ static void interleaved_uneven_nearly(void **state)
         double worst = 0;
         for (int32_t i = 0; i < 200; i++) {
             pipeline p = interleaved(&seed, rows[row].spread, 0.2);
-            double truth = replay_order(&p, order_interleaved);
+            double truth = replay_order(&p, order_1f1b);
             double error = fabs(closed_form(&p, LCP_RUN_INTERLEAVED) / truth - 1);
             worst = fmax(worst, error);
         }
