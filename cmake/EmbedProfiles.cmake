@@ -1,11 +1,11 @@
 # Writes the profiles of a folder as C strings: cmake -D FOLDER=... -D OUT=... -P EmbedProfiles.cmake
-file(GLOB files "${FOLDER}/*.json")
-list(SORT files)
+file(GLOB names RELATIVE "${FOLDER}" "${FOLDER}/*.json")
+list(TRANSFORM names REPLACE "\\.json$" "")
+list(SORT names) # without the extension: "a" comes before "a-b"
 set(text "/* Made from profiles/ when the library is built. */\n#include \"input/profile.h\"\n\n")
 string(APPEND text "const lcp_shipped_profile lcp_shipped_profiles[] = {\n")
-foreach(file IN LISTS files)
-  get_filename_component(name "${file}" NAME_WE)
-  file(READ "${file}" body)
+foreach(name IN LISTS names)
+  file(READ "${FOLDER}/${name}.json" body)
   string(REPLACE "\\" "\\\\" body "${body}")
   string(REPLACE "\"" "\\\"" body "${body}")
   string(REPLACE "\n" "\\n\"\n     \"" body "${body}")

@@ -1,4 +1,4 @@
-/* Time and memory of one configuration: checks, layers as the run trains them, totals. */
+/* Time and memory of one configuration: layers as the run trains them, totals. */
 #include "estimate_internal.h"
 #include "modules.h"
 
@@ -19,74 +19,14 @@ lcp_run lcp_run_default(void)
     };
 }
 
-static lcp_status check_degrees(const lcp_model *model, const lcp_cluster *cluster, const lcp_run *run, lcp_error *err)
-{
-    const lcp_layout *l = &run->layout;
-    const int32_t degrees[] = {l->dp, l->pp, l->vpp, l->tp, l->ulysses, l->ring, l->ep};
-    for (size_t i = 0; i < sizeof degrees / sizeof degrees[0]; i++) {
-        if (degrees[i] < 1) {
-            return lcp_fail(err, LCP_INPUT, "", "a degree is %d, expected at least 1", (int)degrees[i]);
-        }
-    }
-    double devices = (double)l->dp * l->pp * l->tp * l->ulysses * l->ring;
-    double present = 0;
-    for (int32_t g = 0; g < cluster->group_count; g++) {
-        present += (double)cluster->groups[g].nodes * (double)cluster->groups[g].devices_per_node;
-    }
-    if (devices > present) {
-        return lcp_fail(err, LCP_INPUT, "", "the degrees multiply to %g devices, the cluster has %g", devices, present);
-    }
-    double stages = (double)l->pp * l->vpp;
-    if (stages > model->layer_count + 2 || l->pp > LCP_ESTIMATE_MAX_STAGES) {
-        return lcp_fail(err, LCP_INPUT, "",
-                        "pp x vpp = %g stages, expected at most %d (layers, embedding, head) and %d ranks", stages,
-                        (int)model->layer_count + 2, LCP_ESTIMATE_MAX_STAGES);
-    }
-    if (((int64_t)l->tp * l->ulysses * l->ring * l->dp) % l->ep != 0) {
-        return lcp_fail(err, LCP_INPUT, "", "ep = %d does not divide tp x cp x dp", (int)l->ep);
-    }
-    return LCP_OK;
-}
-
-static lcp_status check_batch(const lcp_run *run, lcp_error *err)
-{
-    if (run->sequence_length_tokens < 1 || run->microbatch_sequences < 1 || run->global_batch_sequences < 1) {
-        return lcp_fail(err, LCP_INPUT, "", "sequence length, microbatch and global batch must be at least 1");
-    }
-    int64_t share = run->microbatch_sequences * run->layout.dp;
-    if (run->global_batch_sequences % share != 0) {
-        return lcp_fail(err, LCP_INPUT, "",
-                        "a global batch of %lld sequences is not a multiple of microbatch x dp = %lld",
-                        (long long)run->global_batch_sequences, (long long)share);
-    }
-    return LCP_OK;
-}
-
-static lcp_status check_stages(const lcp_model *model, const lcp_run *run, lcp_error *err)
-{
-    int32_t fixed = run->first_stage_layers + run->last_stage_layers;
-    int32_t stages = run->layout.pp * run->layout.vpp;
-    int32_t middle = stages - (run->first_stage_layers > 0 ? 1 : 0) - (run->last_stage_layers > 0 ? 1 : 0);
-    if (fixed > 0 &&
-        (middle < 0 || model->layer_count - fixed < middle || (middle == 0 && fixed != model->layer_count))) {
-        return lcp_fail(err, LCP_INPUT, "", "first and last stage of %d and %d layers leave no layer for %d others",
-                        (int)run->first_stage_layers, (int)run->last_stage_layers, (int)middle);
-    }
-    bool grouped = run->recompute.method == LCP_METHOD_BLOCK || run->recompute.method == LCP_METHOD_UNIFORM;
-    if (grouped && run->recompute.layers < 1) {
-        return lcp_fail(err, LCP_INPUT, "", "recompute by block or group needs at least 1 layer");
-    }
-    return LCP_OK;
-}
-
 static void split_layers(lcp_run_view *view)
 {
     const lcp_run *run = view->run;
     int32_t first = run->first_stage_layers;
     int32_t last = run->last_stage_layers;
     int32_t middle = view->virtual_stages - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
-    /* More stages than layers: the ends hold the embedding and the head alone. */
-    view->bare_ends = view->virtual_stages > view->model->layer_count ? 1 : 0;
+    /* More stages than layers: the ends hold the embedding and the head alone, if others are left for the layers. */
+    view->bare_ends = view->virtual_stages > view->model->layer_count && view->virtual_stages > 2 ? 1 : 0;
     middle -= 2 * view->bare_ends;
     int32_t left = view->model->layer_count - first - last;
     view->base_layers = middle > 0 ? left / middle : 0;
@@ -112,12 +52,6 @@ int32_t lcp_run_stage_layers(const lcp_run_view *view, int32_t v, int32_t *first
     int32_t middle = v - (head > 0 ? 1 : 0) - view->bare_ends;
     *first = head + middle * view->base_layers + (middle < view->longer ? middle : view->longer);
     return view->base_layers + (middle < view->longer ? 1 : 0);
-}
-
-bool lcp_run_recomputes(const lcp_run_view *view, int32_t index_in_stage)
-{
-    const lcp_run_recompute *r = &view->run->recompute;
-    return r->method != LCP_METHOD_BLOCK || index_in_stage < r->layers;
 }
 
 static double sum_all(const lcp_seconds *a, const lcp_seconds *b)
@@ -249,9 +183,7 @@ lcp_status lcp_estimate_run(lcp_estimate *out, const lcp_model *model, const lcp
     lcp_cost cost;
     lcp_run_layer layers[LCP_COST_CLASSES];
     lcp_run_view view = {.model = model, .run = run, .cost = &cost, .layers = layers};
-    lcp_status status = check_degrees(model, cluster, run, err);
-    status = status == LCP_OK ? check_batch(run, err) : status;
-    status = status == LCP_OK ? check_stages(model, run, err) : status;
+    lcp_status status = lcp_run_check(model, cluster, run, err);
     if (status != LCP_OK) {
         return status;
     }

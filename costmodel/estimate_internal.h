@@ -12,7 +12,7 @@ typedef struct lcp_run_layer {
     double recompute_seconds;                 /* where a layer recomputes */
     double offload_seconds;                   /* hidden and exposed, both directions */
     double exposed_offload_seconds;
-    double kept_bytes;            /* where it does not recompute by block: after modules and offload */
+    double kept_bytes;            /* where it does not recompute by block: after modules and offload; UNIFORM: share */
     double kept_recomputed_bytes; /* BLOCK: of a recomputed layer */
 } lcp_run_layer;
 
@@ -28,10 +28,35 @@ typedef struct lcp_run_view {
     lcp_end_cost embedding, head;
 } lcp_run_view;
 
+/* LCP_INPUT with the reason if the run is not possible. */
+lcp_status lcp_run_check(const lcp_model *model, const lcp_cluster *cluster, const lcp_run *run, lcp_error *err);
+
 /* Layers [*first, *first + result) of virtual stage v. */
 int32_t lcp_run_stage_layers(const lcp_run_view *view, int32_t v, int32_t *first);
 /* Layer i of virtual stage v runs its forward pass again. */
-bool lcp_run_recomputes(const lcp_run_view *view, int32_t index_in_stage);
+static inline bool lcp_run_recomputes(const lcp_run_view *view, int32_t index_in_stage)
+{
+    const lcp_run_recompute *r = &view->run->recompute;
+    return r->method != LCP_METHOD_BLOCK || index_in_stage < r->layers;
+}
+
+/* fmax of numbers, without a call. */
+static inline double lcp_later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* One microbatch on one pipeline rank, all its virtual stages. */
+typedef struct lcp_pass_seconds {
+    double forward, backward;
+} lcp_pass_seconds;
+
+/* From the first pass to the end of the last; hop is the time between stages on neighbouring ranks. 1F1B is exact up to
+ * 8 pp microbatches, beyond that within 1 % however uneven the ranks are; GPipe is exact. */
+double lcp_pipeline_seconds(const lcp_pass_seconds *ranks, int32_t pp, int32_t vpp, lcp_run_schedule schedule,
+                            int64_t microbatches, double hop);
+/* Hops on the way of one microbatch through all virtual stages and back. */
+double lcp_pipeline_hop_seconds(int32_t pp, int32_t vpp, double hop);
 
 void lcp_estimate_time(lcp_estimate *out, const lcp_run_view *view);
 void lcp_estimate_memory_of(lcp_estimate *out, const lcp_run_view *view);

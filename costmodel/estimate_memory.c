@@ -36,13 +36,17 @@ static double kept_of(const lcp_run_view *view, int32_t v, double *working)
     for (int32_t i = 0; i < count; i++) {
         const lcp_run_layer *layer = &view->layers[view->model->layer_class[first + i]];
         bool block = r->method == LCP_METHOD_BLOCK && lcp_run_recomputes(view, i);
-        kept += block ? layer->kept_recomputed_bytes : layer->kept_bytes;
+        double held = block ? layer->kept_recomputed_bytes : layer->kept_bytes;
+        if (r->method == LCP_METHOD_UNIFORM) { /* the input of a group, also of a last one that is not full */
+            held *= i % r->layers == 0 ? r->layers : 0;
+        }
+        kept += held;
         double inside = rebuilds ? (double)layer->cost.working_bytes : (double)layer->cost.working_none_bytes;
         if (r->method == LCP_METHOD_UNIFORM) {
             double rebuilt = (double)(layer->cost.kept_bytes[LCP_RECOMPUTE_NONE]);
             inside += (fmin(r->layers, count) - 1) * rebuilt;
         }
-        *working = fmax(*working, inside);
+        *working = lcp_later(*working, inside);
     }
     return kept;
 }
@@ -79,6 +83,7 @@ static void add_states(lcp_estimate_memory *out, const lcp_run_view *view, int32
 void lcp_estimate_memory_of(lcp_estimate *out, const lcp_run_view *view)
 {
     int32_t pp = view->run->layout.pp;
+    int32_t vpp = view->run->layout.vpp;
     int64_t tokens =
         lcp_cost_padded_tokens_equal(view->cost, view->run->microbatch_sequences, view->run->sequence_length_tokens);
     int64_t buffers = lcp_cost_buffer_bytes(view->cost, tokens);
@@ -95,7 +100,7 @@ void lcp_estimate_memory_of(lcp_estimate *out, const lcp_run_view *view)
             working = fmax(working, (double)view->embedding.working_bytes);
         }
         if (r == (view->virtual_stages - 1) % pp) {
-            m.logits = view->head.kept_bytes;
+            m.logits = lcp_bytes_up(in_flight(view, r, vpp - 1) * (double)view->head.kept_bytes);
             working = fmax(working, (double)view->head.working_bytes);
         }
         m.activations = lcp_bytes_up(activations);

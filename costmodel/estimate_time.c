@@ -3,17 +3,12 @@
 
 #include <math.h>
 
-/* One microbatch on one virtual stage. */
-typedef struct pass_times {
-    double forward, backward;
-} pass_times;
-
-static pass_times passes_of(const lcp_run_view *view, int32_t v)
+static lcp_pass_seconds passes_of(const lcp_run_view *view, int32_t v)
 {
     int32_t first = 0;
     int32_t count = lcp_run_stage_layers(view, v, &first);
     double overhead = view->cost->device->pass_overhead_seconds;
-    pass_times t = {overhead, overhead};
+    lcp_pass_seconds t = {overhead, overhead};
     for (int32_t i = 0; i < count; i++) {
         const lcp_run_layer *layer = &view->layers[view->model->layer_class[first + i]];
         t.forward += layer->forward_seconds;
@@ -30,80 +25,25 @@ static pass_times passes_of(const lcp_run_view *view, int32_t v)
 }
 
 /* One microbatch on each pipeline rank, all its virtual stages. */
-static void rank_times(pass_times *ranks, const lcp_run_view *view)
+static void rank_times(lcp_pass_seconds *ranks, const lcp_run_view *view)
 {
     int32_t pp = view->run->layout.pp;
     for (int32_t r = 0; r < pp; r++) {
-        ranks[r] = (pass_times){0, 0};
+        ranks[r] = (lcp_pass_seconds){0, 0};
     }
     for (int32_t v = 0; v < view->virtual_stages; v++) {
-        pass_times t = passes_of(view, v);
+        lcp_pass_seconds t = passes_of(view, v);
         ranks[v % pp].forward += t.forward;
         ranks[v % pp].backward += t.backward;
     }
 }
 
-/* Steady state of 1F1B: over every run of stages s..t a microbatch goes there and back while t - s + 1 of them pass, so
- * a period is at least the mean of their times plus 2 (t - s) / (t - s + 1) hops; the largest is reached. */
-static double period_1f1b(const pass_times *ranks, int32_t pp, double hop)
+/* Of one microbatch between neighbouring stages. */
+static double hop_seconds(const lcp_run_view *view)
 {
-    double period = 0;
-    for (int32_t s = 0; s < pp; s++) {
-        double sum = 0;
-        for (int32_t t = s; t < pp; t++) {
-            sum += ranks[t].forward + ranks[t].backward;
-            period = fmax(period, (sum + 2 * (t - s) * hop) / (t - s + 1));
-        }
-    }
-    return period;
-}
-
-static double seconds_1f1b(const pass_times *ranks, int32_t pp, double microbatches, double hop)
-{
-    double once = 2 * (pp - 1) * hop;
-    for (int32_t r = 0; r < pp; r++) {
-        once += ranks[r].forward + ranks[r].backward;
-    }
-    return once + (microbatches - 1) * period_1f1b(ranks, pp, hop);
-}
-
-static double seconds_gpipe(const pass_times *ranks, int32_t pp, double microbatches, double hop)
-{
-    double once = 2 * (pp - 1) * hop;
-    double forward = 0;
-    double backward = 0;
-    for (int32_t r = 0; r < pp; r++) {
-        once += ranks[r].forward + ranks[r].backward;
-        forward = fmax(forward, ranks[r].forward);
-        backward = fmax(backward, ranks[r].backward);
-    }
-    return once + (microbatches - 1) * (forward + backward);
-}
-
-/* The busiest rank works without pause but for one virtual stage of every other rank at fill and drain. */
-static double seconds_interleaved(const pass_times *ranks, const lcp_run_view *view, double microbatches, double hop)
-{
-    int32_t pp = view->run->layout.pp;
-    double sum = 0;
-    double most = 0;
-    for (int32_t r = 0; r < pp; r++) {
-        sum += ranks[r].forward + ranks[r].backward;
-        most = fmax(most, ranks[r].forward + ranks[r].backward);
-    }
-    return microbatches * most + (sum - most) / view->run->layout.vpp + 2 * (pp - 1) * hop;
-}
-
-static double pipeline_seconds(const pass_times *ranks, const lcp_run_view *view)
-{
-    int32_t pp = view->run->layout.pp;
-    double m = (double)view->microbatches;
-    double hop = lcp_cost_hop_seconds_of_tokens(
-        view->cost,
-        lcp_cost_padded_tokens_equal(view->cost, view->run->microbatch_sequences, view->run->sequence_length_tokens));
-    if (view->run->layout.vpp > 1) {
-        return seconds_interleaved(ranks, view, m, hop);
-    }
-    return view->run->schedule == LCP_RUN_GPIPE ? seconds_gpipe(ranks, pp, m, hop) : seconds_1f1b(ranks, pp, m, hop);
+    const lcp_run *run = view->run;
+    return lcp_cost_hop_seconds_of_tokens(
+        view->cost, lcp_cost_padded_tokens_equal(view->cost, run->microbatch_sequences, run->sequence_length_tokens));
 }
 
 static void add_traffic(lcp_estimate_seconds *out, const lcp_seconds *pass, double times)
@@ -216,11 +156,13 @@ static double host_update_seconds(const lcp_run_view *view, double update)
 
 void lcp_estimate_time(lcp_estimate *out, const lcp_run_view *view)
 {
-    pass_times ranks[LCP_ESTIMATE_MAX_STAGES];
+    lcp_pass_seconds ranks[LCP_ESTIMATE_MAX_STAGES];
     int32_t pp = view->run->layout.pp;
     double m = (double)view->microbatches;
     rank_times(ranks, view);
-    double pipeline = pipeline_seconds(ranks, view);
+    double hop = hop_seconds(view);
+    double pipeline =
+        lcp_pipeline_seconds(ranks, pp, view->run->layout.vpp, view->run->schedule, view->microbatches, hop);
     lcp_estimate_seconds seconds = {0};
     double longest = 0;
     int32_t busiest = 0;
@@ -241,10 +183,7 @@ void lcp_estimate_time(lcp_estimate *out, const lcp_run_view *view)
     break_down(&seconds, view, busiest);
     double busy = m * (ranks[busiest].forward + ranks[busiest].backward);
     double idle = pipeline - busy;
-    double hop = lcp_cost_hop_seconds_of_tokens(
-        view->cost,
-        lcp_cost_padded_tokens_equal(view->cost, view->run->microbatch_sequences, view->run->sequence_length_tokens));
-    seconds.exposed_pp = fmin(fmax(idle, 0), 2 * (pp - 1) * hop);
+    seconds.exposed_pp = fmin(fmax(idle, 0), lcp_pipeline_hop_seconds(pp, view->run->layout.vpp, hop));
     seconds.bubble = idle - seconds.exposed_pp;
     out->seconds = seconds;
     out->iteration_seconds = pipeline + longest + seconds.step_overhead;

@@ -5,7 +5,9 @@
 
 int64_t lcp_bytes_up(double bytes)
 {
-    return (int64_t)ceil(bytes);
+    /* More than any machine has; several of them still add up in 64 bits. */
+    const double most = 1e18;
+    return (int64_t)ceil(fmin(bytes, most));
 }
 
 /* Bytes of optimizer state for each parameter. In 16 bits: fp32 master copy, and two moments (Adam) or one (momentum

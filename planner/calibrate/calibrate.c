@@ -203,12 +203,12 @@ static lcp_status fit_all(lcp_calibration *out, lcp_profile *profile, fit_contex
     for (size_t i = 0; i < fit->parameter_count; i++) {
         lcp_parameter p = fit->parameters[i];
         out->fitted[p] = true;
+        out->start[p] = fit->start[i];
         out->values[p] = (lcp_parameter_value){true, values[i], errors[i]};
         if (!moved(p, &out->values[p], fit->start[i])) {
             continue; /* the rows say nothing of it: the profile leaves it alone */
         }
         profile->values[p] = out->values[p];
-        out->start[p] = fit->start[i];
     }
     out->time = summary_of(fit, values, false, scratch);
     out->memory = summary_of(fit, values, true, scratch);

@@ -111,7 +111,7 @@ static void show_origin(FILE *out, const lcp_estimate_report *r, int32_t p)
     const lcp_parameter_row *row = &lcp_parameter_rows[p];
     const lcp_parameter_value *v = r->profile != NULL ? &r->profile->values[p] : NULL;
     double value = lcp_parameter_get((lcp_parameter)p, &r->cluster->groups[0].device, &r->run->training);
-    fprintf(out, "  %-26s%12.5g %-16s", row->name, value, row->unit);
+    fprintf(out, "  %-26s%12.5g %-18s", row->name, value, row->unit);
     if (v != NULL && v->given && !(fabs(v->value - value) > 1e-9 * fabs(value) + 1)) {
         fprintf(out, "profile, +- %.2g\n", v->error);
     } else {
@@ -124,12 +124,12 @@ static void show_constants(FILE *out, const lcp_estimate_report *r)
     const lcp_device *device = &r->cluster->groups[0].device;
     const lcp_group *group = &r->cluster->groups[0];
     fprintf(out, "\nconstants, and where they come from\n");
-    fprintf(out, "  %-26s%12.5g %-16scatalogue\n", "peak", device->peak_flops_per_second, "FLOP/s");
-    fprintf(out, "  %-26s%12.5g %-16scatalogue\n", "memory bandwidth", device->memory_bandwidth_bytes_per_second,
+    fprintf(out, "  %-26s%12.5g %-18scatalogue\n", "peak", device->peak_flops_per_second, "FLOP/s");
+    fprintf(out, "  %-26s%12.5g %-18scatalogue\n", "memory bandwidth", device->memory_bandwidth_bytes_per_second,
             "B/s");
-    fprintf(out, "  %-26s%12.5g %-16scluster\n", "link within a node", group->intra_node.bandwidth_bytes_per_second,
+    fprintf(out, "  %-26s%12.5g %-18scluster\n", "link within a node", group->intra_node.bandwidth_bytes_per_second,
             "B/s");
-    fprintf(out, "  %-26s%12.5g %-16scluster\n", "link between nodes", group->inter_node.bandwidth_bytes_per_second,
+    fprintf(out, "  %-26s%12.5g %-18scluster\n", "link between nodes", group->inter_node.bandwidth_bytes_per_second,
             "B/s");
     for (int32_t p = 0; p < LCP_PARAMETER_COUNT; p++) {
         show_origin(out, r, p);

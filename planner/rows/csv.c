@@ -30,10 +30,17 @@ static void skip_line(csv_reader *r)
     }
 }
 
+/* At the end of the text, or of a line: \n or \r\n. */
+static bool at_line_end(const csv_reader *r)
+{
+    bool pair = r->at + 1 < r->end && r->at[0] == '\r' && r->at[1] == '\n';
+    return r->at >= r->end || *r->at == '\n' || pair || (*r->at == '\r' && r->at + 1 == r->end);
+}
+
 /* Past comments and blank lines; false at the end. */
 static bool next_record(csv_reader *r)
 {
-    while (r->at < r->end && (*r->at == '#' || *r->at == '\n' || *r->at == '\r')) {
+    while (r->at < r->end && (*r->at == '#' || at_line_end(r))) {
         skip_line(r);
     }
     return r->at < r->end;
@@ -75,18 +82,31 @@ static lcp_status read_cell(char **cell, bool *last, csv_reader *r, lcp_error *e
         }
         stop = r->at;
     }
-    char *begin = r->at;
-    while (r->at < r->end && *r->at != ',' && *r->at != '\n') {
+    if (!at_line_end(r) && *r->at != ',') {
+        return lcp_fail(err, LCP_INPUT, r->path, "line %zu: found %s", r->line,
+                        *r->at == '\r' ? "a carriage return inside a line" : "text after a closing quote");
+    }
+    *last = at_line_end(r);
+    if (*last) {
+        skip_line(r);
+    } else {
         r->at++;
     }
-    if (begin < r->at && *begin != '\r') {
-        return lcp_fail(err, LCP_INPUT, r->path, "line %zu: found text after a closing quote", r->line);
-    }
-    *last = r->at >= r->end || *r->at == '\n';
-    r->line += r->at < r->end && *r->at == '\n' ? 1 : 0;
-    r->at += r->at < r->end ? 1 : 0;
     if (stop != NULL) {
         *stop = '\0';
+    }
+    return LCP_OK;
+}
+
+static lcp_status check_name(char *const *names, size_t column, const char *path, lcp_error *err)
+{
+    if (names[column][0] == '\0') {
+        return lcp_fail(err, LCP_INPUT, path, "column %zu has no name", column + 1);
+    }
+    for (size_t i = 0; i < column; i++) {
+        if (strcmp(names[i], names[column]) == 0) {
+            return lcp_fail(err, LCP_INPUT, path, "column \"%.60s\" is named twice", names[i]);
+        }
     }
     return LCP_OK;
 }
@@ -107,10 +127,9 @@ static lcp_status read_header(lcp_csv *out, csv_reader *r, lcp_error *err)
         if (status != LCP_OK) {
             return status;
         }
-        for (size_t i = 0; i < out->column_count; i++) {
-            if (strcmp(names[i], names[out->column_count]) == 0) {
-                return lcp_fail(err, LCP_INPUT, r->path, "column \"%.60s\" is named twice", names[i]);
-            }
+        status = check_name(names, out->column_count, r->path, err);
+        if (status != LCP_OK) {
+            return status;
         }
         out->column_count++;
     }
@@ -184,6 +203,9 @@ lcp_status lcp_csv_read(lcp_csv *out, const char *path, lcp_error *err)
     out->bytes = grown;
     grown[size] = '\0';
     csv_reader r = {path, grown, grown + size, 1};
+    if (size >= 3 && memcmp(grown, "\xEF\xBB\xBF", 3) == 0) { /* mark of byte order */
+        r.at += 3;
+    }
     if (memchr(grown, '\0', size) != NULL) {
         status = lcp_fail(err, LCP_INPUT, path, "found a NUL byte, expected text");
     }

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a batch. */
+#define MOST_SEQUENCES 0x1p40
+
 static int32_t degree(const lcp_row_source *from, lcp_row *row, lcp_column column, int32_t preset)
 {
     return (int32_t)lcp_row_integer(from, row, column, preset, 1, 1 << 20);
@@ -45,7 +48,11 @@ static void read_degrees(lcp_row *row, const lcp_row_source *from)
         lcp_row_skip(row, "gpus: blank");
         devices = 1;
     }
-    int64_t replica = (int64_t)l->tp * l->ring * l->ulysses * l->pp;
+    double product = (double)l->tp * l->ring * l->ulysses * l->pp;
+    if (product > (double)devices) {
+        lcp_row_skip(row, "gpus: %lld, but the degrees multiply to %g", (long long)devices, product);
+    }
+    int64_t replica = product > (double)devices ? 1 : (int64_t)product;
     if (lcp_row_blank(from, LCP_COLUMN_DP)) {
         if (devices % replica != 0) {
             lcp_row_skip(row, "gpus: %lld is not a multiple of tp x cp x pp = %lld", (long long)devices,
@@ -71,7 +78,7 @@ static void read_batch(lcp_row *row, const lcp_row_source *from)
     lcp_run *run = &row->run;
     int64_t dp = run->layout.dp;
     run->sequence_length_tokens = lcp_row_integer(from, row, LCP_COLUMN_SEQ_LEN, 0, 1, INT64_C(1) << 40);
-    int64_t global = lcp_row_integer(from, row, LCP_COLUMN_GBS, 0, 1, INT64_C(1) << 40);
+    int64_t global = lcp_row_integer(from, row, LCP_COLUMN_GBS, 0, 1, (int64_t)MOST_SEQUENCES);
     int64_t micro = lcp_row_integer(from, row, LCP_COLUMN_MBS, 0, 1, INT64_C(1) << 30);
     int64_t steps = lcp_row_integer(from, row, LCP_COLUMN_GRAD_ACCUM, 0, 1, INT64_C(1) << 30);
     if (run->sequence_length_tokens == 0) {
@@ -81,8 +88,9 @@ static void read_batch(lcp_row *row, const lcp_row_source *from)
     if (micro == 0) {
         micro = global > 0 && steps > 0 && global % (steps * dp) == 0 ? global / (steps * dp) : 1;
     }
-    if (global == 0) {
-        global = steps > 0 ? steps * micro * dp : 0;
+    double derived = (double)steps * (double)micro * (double)dp;
+    if (global == 0 && derived <= MOST_SEQUENCES) {
+        global = steps * micro * dp;
     }
     if (global == 0) {
         lcp_row_skip(row, "gbs: blank, and no grad_accum to derive it from");
@@ -92,7 +100,8 @@ static void read_batch(lcp_row *row, const lcp_row_source *from)
     run->microbatch_sequences = micro;
 }
 
-/* Number after the last of the separators in "zero1:8", "megatron-fsdp:64", "zero3 degree 32"; 0 if none. */
+/* Number after the last of the separators in "zero1:8", "megatron-fsdp:64", "zero3 degree 32"; 0 if none, or more than
+ * there are ranks. */
 static int64_t trailing_number(const char *text)
 {
     size_t length = strlen(text);
@@ -102,7 +111,8 @@ static int64_t trailing_number(const char *text)
     }
     bool apart =
         digits > 0 && digits < length && (text[length - 1 - digits] == ':' || text[length - 1 - digits] == ' ');
-    return apart ? strtoll(text + length - digits, NULL, 10) : 0;
+    int64_t value = apart ? strtoll(text + length - digits, NULL, 10) : 0;
+    return value <= INT32_MAX ? value : 0;
 }
 
 static void read_sharding(lcp_row *row, const lcp_row_source *from)
@@ -176,12 +186,13 @@ static void read_attention_core(lcp_row *row, const lcp_row_source *from)
     }
 }
 
-/* Value of "name=12" among the further arguments, 0 if it is not there. */
+/* Value of "name=12" among the further arguments, 0 if it is not there; the estimate refuses what is no count. */
 static int32_t argument(const char *text, const char *name)
 {
     const char *at = strstr(text, name);
     size_t length = strlen(name);
-    return at != NULL && at[length] == '=' ? (int32_t)strtol(at + length + 1, NULL, 10) : 0;
+    long value = at != NULL && at[length] == '=' ? strtol(at + length + 1, NULL, 10) : 0;
+    return value < -1 ? -1 : value > INT32_MAX ? INT32_MAX : (int32_t)value;
 }
 
 /* Further arguments, in the words of Megatron-LM. Its own fusion of the loss keeps a 32-bit copy and its exponentials.

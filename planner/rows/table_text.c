@@ -5,8 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char added[] = "predicted_iteration_seconds,predicted_tokens_per_second_per_device,predicted_mfu_ratio,"
-                            "predicted_peak_memory_bytes,predicted_fits,profile,skipped_reason";
+static const char *const added[] = {"predicted_iteration_seconds",
+                                    "predicted_tokens_per_second_per_device",
+                                    "predicted_mfu_ratio",
+                                    "predicted_peak_memory_bytes",
+                                    "predicted_fits",
+                                    "profile",
+                                    "skipped_reason"};
+#define ADDED (sizeof added / sizeof added[0])
 
 typedef struct text_buffer {
     char *bytes;
@@ -71,18 +77,43 @@ static void append_result(text_buffer *t, const lcp_row_result *result)
     append(t, "\n", 1);
 }
 
+/* A table that was predicted before has them already: they are written anew. */
+static bool is_added(const char *name)
+{
+    for (size_t i = 0; i < ADDED; i++) {
+        if (strcmp(added[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void append_given(text_buffer *t, const lcp_csv *csv, size_t row)
+{
+    for (size_t c = 0; c < csv->column_count; c++) {
+        if (!is_added(csv->cells[c])) {
+            append_cell(t, csv->cells[row * csv->column_count + c]);
+            append(t, ",", 1);
+        }
+    }
+}
+
+static void append_names(text_buffer *t)
+{
+    for (size_t i = 0; i < ADDED; i++) {
+        append_cell(t, added[i]);
+        append(t, i + 1 < ADDED ? "," : "\n", 1);
+    }
+}
+
 lcp_status lcp_row_table_text(char **text, size_t *size, const lcp_row_table *table, lcp_error *err)
 {
     text_buffer t = {0};
     const lcp_csv *csv = &table->csv;
     for (size_t i = 0; i <= csv->row_count; i++) {
-        for (size_t c = 0; c < csv->column_count; c++) {
-            append_cell(&t, csv->cells[i * csv->column_count + c]);
-            append(&t, ",", 1);
-        }
+        append_given(&t, csv, i);
         if (i == 0) {
-            append(&t, added, strlen(added));
-            append(&t, "\n", 1);
+            append_names(&t);
         } else {
             append_result(&t, &table->results[i - 1]);
         }

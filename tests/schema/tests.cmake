@@ -10,6 +10,9 @@ if(LCP_PYTHON)
   add_test(NAME schema_plan
            COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/plans.sh $<TARGET_FILE:lcplan> ${PROJECT_SOURCE_DIR}
                    ${CMAKE_BINARY_DIR}/schema ${validate})
-  set_tests_properties(schema_cluster schema_workload schema_plan PROPERTIES LABELS schema SKIP_RETURN_CODE 77
+  add_test(NAME schema_profile
+           COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/profiles.sh $<TARGET_FILE:lcplan> ${PROJECT_SOURCE_DIR}
+                   ${CMAKE_BINARY_DIR}/schema_profile ${validate})
+  set_tests_properties(schema_cluster schema_workload schema_plan schema_profile PROPERTIES LABELS schema SKIP_RETURN_CODE 77
                                                                              TIMEOUT 300)
 endif()
